@@ -22,7 +22,7 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 		end = start
 	}
 	bad := func(cure problem.Saying) (*time.Time, *time.Time, error) {
-		return nil, nil, problem.InvalidSaid("datetime", clip(s), cure)
+		return nil, nil, problem.InvalidWith("datetime", clip(s), cure)
 	}
 	openStart, openEnd := isInterval && isOpen(start), isInterval && isOpen(end)
 	if openStart && openEnd {
@@ -88,7 +88,7 @@ func parseMoment(s string, zone *time.Location) (first, last time.Time, ok bool)
 // the CRS in. It leaves Prop empty. A box that reaches outside the domain of the CRS is clipped to it;
 // a box wholly outside is an error. An error is a *problem.Error.
 func ParseBBox(s string, in crs.ID) (BBox, error) {
-	bad := func(cure problem.Saying) (BBox, error) { return BBox{}, problem.InvalidSaid("bbox", clip(s), cure) }
+	bad := func(cure problem.Saying) (BBox, error) { return BBox{}, problem.InvalidWith("bbox", clip(s), cure) }
 	if !in.Valid() {
 		return bad(problem.Sayf("the CRS %v is not served", in))
 	}

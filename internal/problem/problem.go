@@ -85,11 +85,11 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Invalidf reports one bad query parameter. The cure is sent to the client.
 func Invalidf(param, value, cure string, a ...any) error {
-	return InvalidSaid(param, value, Sayf(cure, a...))
+	return InvalidWith(param, value, Sayf(cure, a...))
 }
 
-// InvalidSaid is Invalidf with a cure that is a saying.
-func InvalidSaid(param, value string, cure Saying) error {
+// InvalidWith is Invalidf with a cure that is a saying.
+func InvalidWith(param, value string, cure Saying) error {
 	return &Error{Kind: Invalid,
 		Faults: []Fault{{In: "query", Param: param, Value: value, Cure: cure.String(), Said: cure}}}
 }

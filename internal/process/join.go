@@ -32,7 +32,7 @@ func (joinTable) Refers(input string) bool { return input == "table" }
 // Limits: features of the collection and rows of the table, which are kept in memory; and codes listed in the report.
 const (
 	maxJoined = 200_000
-	maxTold   = 1000
+	maxListed = 1000
 )
 
 func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
@@ -407,7 +407,7 @@ func (j *joined) match(ctx context.Context) error {
 			j.matched[key], j.features[ids[i]] = true, true
 			continue
 		}
-		if j.absent++; len(j.missing) < maxTold {
+		if j.absent++; len(j.missing) < maxListed {
 			j.missing = append(j.missing, key)
 		}
 	}
@@ -485,7 +485,7 @@ func (j *joined) widened() *store.Collection {
 	return &c
 }
 
-// report returns the report, with the members of the draft of OGC API - Joins. Its lists are cut to maxTold codes.
+// report returns the report, with the members of the draft of OGC API - Joins. Its lists are cut to maxListed codes.
 func (j *joined) report() map[string]any {
 	additional := []string{}
 	for code := range j.rowOf {
@@ -503,7 +503,7 @@ func (j *joined) report() map[string]any {
 		"numberOfUnmatchedCollectionKeys": j.absent,
 		"numberOfAdditionalAttributeKeys": len(additional),
 		"unmatchedCollectionKeys":         orNone(j.missing),
-		"additionalAttributeKeys":         additional[:min(len(additional), maxTold)],
+		"additionalAttributeKeys":         additional[:min(len(additional), maxListed)],
 		"restoredCodes":                   j.restored,
 		"columns":                         columns,
 	}

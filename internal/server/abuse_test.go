@@ -147,7 +147,9 @@ func TestHangUpsLeaveNothing(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			fmt.Fprintf(conn, "GET /collections/kommuner/items?limit=1000&offset=%d HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", rng.IntN(50)) // a refusal is shorter
+			// a refusal is shorter
+			fmt.Fprintf(conn, "GET /collections/kommuner/items?limit=1000&offset=%d HTTP/1.1\r\nHost: "+
+				"x\r\nConnection: close\r\n\r\n", rng.IntN(50))
 			io.CopyN(io.Discard, conn, int64(rng.IntN(20000)))
 		})
 	}
@@ -211,8 +213,11 @@ func TestAnswerStopsWhenTheClientLeaves(t *testing.T) {
 }
 
 // injections are classes of SQL injection, path tricks and script injection.
-var injections = []string{"' OR 1=1--", "'; DROP TABLE kommuner; --", "1; SELECT pg_sleep(10)", "' UNION SELECT name FROM sqlite_master--", "%27%20OR%20%271%27=%271", "ʼ OR 1=1", "\\'; --", "%' ESCAPE '!", "../../etc/passwd", "%2e%2e%2f", "%00", "\x00",
-	"<script>alert(1)</script>", "\r\nSet-Cookie: a=b", "${jndi:ldap://x}", "{{7*7}}", strings.Repeat("(", 5000), "\xff\xfe"}
+var injections = []string{"' OR 1=1--", "'; DROP TABLE kommuner; --", "1; SELECT pg_sleep(10)",
+	"' UNION SELECT name FROM sqlite_master--", "%27%20OR%20%271%27=%271", "ʼ OR 1=1", "\\'; --", "%' ESCAPE '!",
+	"../../etc/passwd", "%2e%2e%2f", "%00", "\x00",
+	"<script>alert(1)</script>", "\r\nSet-Cookie: a=b", "${jndi:ldap://x}", "{{7*7}}", strings.Repeat("(", 5000),
+	"\xff\xfe"}
 
 func TestInjectionsChangeNothing(t *testing.T) {
 	t.Parallel()
@@ -220,18 +225,22 @@ func TestInjectionsChangeNothing(t *testing.T) {
 	for _, s := range injections {
 		e := escape(s)
 		for _, p := range []string{"nr", "navn", "fylke_nr"} {
-			if got := a.get("/collections/kommuner/items?" + p + "=" + queryEscape(s)).wants(200).page(); got.NumberMatched != 0 {
+			if got := a.get("/collections/kommuner/items?" + p + "=" + queryEscape(s)).wants(
+				200).page(); got.NumberMatched != 0 {
 				t.Errorf("%s=%q matches %d", p, s, got.NumberMatched)
 			}
 		}
-		for _, p := range []string{"limit", "offset", "cursor", "bbox", "datetime", "sortby", "crs", "f", "areal_km2", queryEscape(s)} {
+		for _, p := range []string{"limit", "offset", "cursor", "bbox", "datetime", "sortby", "crs", "f", "areal_km2",
+			queryEscape(s)} {
 			r := a.get("/collections/kommuner/items?" + p + "=" + queryEscape(s)).wants(400)
 			if h := fmt.Sprint(r.Header); strings.Contains(h, "Set-Cookie") {
 				t.Errorf("%s: header injected", p)
 			}
 		}
-		for _, p := range []string{"/collections/" + e, "/collections/kommuner/items/" + e, "/TileMatrixSets/" + e, "/processes/" + e, "/" + e, "/static/" + e} {
-			if r := a.get(p, "Accept", "text/html"); r.StatusCode != 404 || strings.Contains(string(r.Body), "<script>alert") {
+		for _, p := range []string{"/collections/" + e, "/collections/kommuner/items/" + e, "/TileMatrixSets/" + e,
+			"/processes/" + e, "/" + e, "/static/" + e} {
+			if r := a.get(p, "Accept", "text/html"); r.StatusCode != 404 ||
+				strings.Contains(string(r.Body), "<script>alert") {
 				t.Errorf("%s: %d", p, r.StatusCode)
 			}
 		}

@@ -21,7 +21,8 @@ func mapPages(t *testing.T) string {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("map libraries run in make accept")
 	}
-	if !slices.ContainsFunc([]string{"chromium", "chromium-browser", "google-chrome"}, func(name string) bool { _, err := exec.LookPath(name); return err == nil }) {
+	if !slices.ContainsFunc([]string{"chromium", "chromium-browser", "google-chrome"},
+		func(name string) bool { _, err := exec.LookPath(name); return err == nil }) {
 		t.Fatal("map libraries need Chromium; make chromium installs it") // a check that did not run must not pass
 	}
 	if _, err := os.Stat(filepath.Join("testdata", "maps", "node_modules", "ol")); err != nil {
@@ -78,10 +79,13 @@ type shownByOpenLayers struct {
 func TestAcceptMapLibreShowsTheStyleOfOneAddress(t *testing.T) {
 	pages := mapPages(t)
 	a := serve(t, "", nil)
-	ctx := chromium(t, chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-gpu", false), chromedp.Flag("use-angle", "swiftshader"))
-	for name, path := range map[string]string{"all": "/style", "one": "/collections/kommuner/style", "v1": "/v1/collections/fylker/style", "chosen": "/style?collections=kommuner"} {
+	ctx := chromium(t, chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-gpu", false),
+		chromedp.Flag("use-angle", "swiftshader"))
+	for name, path := range map[string]string{"all": "/style", "one": "/collections/kommuner/style",
+		"v1": "/v1/collections/fylker/style", "chosen": "/style?collections=kommuner"} {
 		x := told[shownByMapLibre](t, ctx, "maplibre-"+name, pages+"/maplibre.html?style="+url.QueryEscape(a.URL+path))
-		if len(x.Faults) > 0 || x.Areas < 5 || x.Lines < 5 || len(x.Names) < 3 || x.Twice > 0 || x.ID == "" || !x.Promoted || !x.State || x.Colours < 20 {
+		if len(x.Faults) > 0 || x.Areas < 5 || x.Lines < 5 || len(x.Names) < 3 || x.Twice > 0 || x.ID == "" ||
+			!x.Promoted || !x.State || x.Colours < 20 {
 			t.Errorf("%s: %+v", path, x)
 		}
 	}
@@ -92,11 +96,16 @@ func TestAcceptOpenLayersReadsTilesInEveryGrid(t *testing.T) {
 	a := serve(t, "", nil)
 	ctx := chromium(t)
 	for grid, at := range map[string][2]string{
-		"WebMercatorQuad": {"EPSG:3857", "500000,7900000,3500000,11500000"}, "utm33n": {"EPSG:25833", "-75000,6450000,1115000,7940000"}, "utm32n": {"EPSG:25832", "260000,6400000,1500000,7990000"},
-		"EPSG3575Quad": {"EPSG:3575", "-400000,-3700000,1300000,-1800000"}, "UTM33WGS84Quad": {"EPSG:32633", "-75000,6450000,1115000,7940000"},
+		"WebMercatorQuad": {"EPSG:3857", "500000,7900000,3500000,11500000"},
+		"utm33n":          {"EPSG:25833", "-75000,6450000,1115000,7940000"},
+		"utm32n":          {"EPSG:25832", "260000,6400000,1500000,7990000"},
+		"EPSG3575Quad":    {"EPSG:3575", "-400000,-3700000,1300000,-1800000"},
+		"UTM33WGS84Quad":  {"EPSG:32633", "-75000,6450000,1115000,7940000"},
 	} {
 		for _, path := range []string{"/collections/kommuner/tiles/", "/v1/tiles/"} {
-			x := told[shownByOpenLayers](t, ctx, "openlayers-"+grid, pages+"/openlayers.html?"+url.Values{"tileset": {a.URL + path + grid + "?f=json"}, "crs": {at[0]}, "box": {at[1]}}.Encode())
+			x := told[shownByOpenLayers](t, ctx, "openlayers-"+grid,
+				pages+"/openlayers.html?"+url.Values{"tileset": {a.URL + path + grid + "?f=json"}, "crs": {at[0]},
+					"box": {at[1]}}.Encode())
 			if len(x.Faults) > 0 || x.Areas < 50 || x.IDs < 50 || x.Drawn < .05 || x.Layer == "" {
 				t.Errorf("%s%s: %+v", path, grid, x)
 			}

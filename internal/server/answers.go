@@ -18,88 +18,93 @@ import (
 	"grense/internal/store"
 )
 
-// answers are whole answers to GET, and to searches by SOAP, kept from the second time that the same is asked, and sent for as long as the data are as they were. What is asked once, as a
-// crawl asks, is not kept. Who asks what another is being answered waits for that (making). It is safe for concurrent use.
+// answers caches complete responses to GET and to SOAP searches. A response is cached when the same request comes a
+// second time, so that crawlers do not fill the cache, and is valid for one data version. Identical requests in flight
+// share one response (inFlight). It is safe for concurrent use.
 type answers struct {
-	*cache.Cache[answerKey, *keptAnswer]
-	most  int // bytes of one
+	*cache.Cache[answerKey, *cachedResponse]
+	most  int // largest response, in bytes
 	seed  maphash.Seed
-	asked [1 << 14]atomic.Uint64 // hashes of what was asked of late, by their last bits
+	asked [1 << 14]atomic.Uint64 // hashes of recent requests, by their low bits
 
 	last atomic.Pointer[stateSeen]
 
-	mu     sync.Mutex
-	making map[uint64]*making // under way, by the hashes of their keys
+	mu       sync.Mutex
+	inFlight map[uint64]*inFlight // in flight, by the hashes of their keys
 }
 
-// answerKey is all of a request that an answer depends on, besides the data, the day and the key, which is checked before.
+// answerKey holds everything in a request that a response depends on. The data version and the day are compared
+// separately, and the API key is checked before.
 type answerKey struct {
 	root, mount, path, query string
 	media, lang              string
 	gzip                     bool
-	files                    uint64 // what filesTold said
+	files                    uint64 // result of filesVersion
 }
 
-// keptAnswer is an answer as it goes out. It is immutable, but for its readers.
-type keptAnswer struct {
-	state  store.Version // of all data
-	day    string        // in the zone of the data
+// cachedResponse is a cached response. It is immutable except for readers.
+type cachedResponse struct {
+	state  store.Version // version of all data
+	day    string        // date in the time zone of the data
 	header fields
 	etag   string // "": none
 	body   []byte
 	coding string
-	// Where stamped, the time of the request follows the body, and ends the document; gz goes on with a compressed one.
+	// If stamped, the time of the request and the end of the document follow the body; gz continues its compressed
+	// form.
 	stamped bool
 	gz      feature.Member
 	readers limit.Lent
 }
 
-// keeping is what a call knows of the answer that it makes, when that is to be kept.
-type keeping struct {
+// entry describes a response that is being written and will be cached.
+type entry struct {
 	key     answerKey
 	state   store.Version
 	day     string
-	body    []byte // up to the time of the request, where stamped; else nil
+	body    []byte // if stamped, the body up to the time of the request; else nil
 	stamped bool
 	gz      feature.Member
-	once    bool // it is for those who wait, and not kept then
+	once    bool // it is for waiting requests only and will not be cached
 }
 
-// answerShards is into how many parts the cache is divided.
+// answerShards is the number of shards of the cache.
 const answerShards = 4
 
-// newAnswers makes a cache of so many bytes; nil for 0, which keeps nothing.
+// newAnswers returns a cache of so many bytes; nil for 0, which disables it.
 func newAnswers(bytes int64, g *cache.Group) *answers {
 	if bytes <= 0 {
 		return nil
 	}
-	return &answers{Cache: cache.New[answerKey, *keptAnswer](cache.Options{Name: "answers", Bytes: bytes, Shards: answerShards, Group: g}),
-		most: int(bytes / answerShards / 2), seed: maphash.MakeSeed(), making: map[uint64]*making{}}
+	return &answers{Cache: cache.New[answerKey, *cachedResponse](
+		cache.Options{Name: "answers", Bytes: bytes, Shards: answerShards, Group: g}),
+		most: int(bytes / answerShards / 2), seed: maphash.MakeSeed(), inFlight: map[uint64]*inFlight{}}
 }
 
-// hash is that of a key, of which again and making know.
+// hash returns the hash of a key.
 func (a *answers) hash(k answerKey) uint64 { return maphash.Comparable(a.seed, k) }
 
-// again reports whether the same was asked of late, and notes that it is now.
+// again reports whether the same request came recently, and records it.
 func (a *answers) again(hash uint64) bool { return again(a.asked[:], hash) }
 
-// again reports whether a hash is among those of late, and puts it there.
+// again reports whether a hash is in the table late, and stores it there.
 func again(late []atomic.Uint64, h uint64) bool { return late[h%uint64(len(late))].Swap(h) == h }
 
-// stream answers a route whose answers are kept: with a kept one, or with a new one, which may be kept then.
+// stream answers a request from the cache or by its route. The new response may be cached.
 func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
 		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: wire.AcceptsGzip(c.Request), files: caching{c}.filesTold()}
-	return caching{c}.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
+	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(),
+		media: c.Format.Media, lang: c.Lang, gzip: wire.AcceptsGzip(c.Request), files: caching{c}.filesVersion()}
+	return caching{c}.cachedOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
 // caching answers a call from the response cache, or caches its response.
 type caching struct{ *Call }
 
-// keptOr answers with what is kept for a key, with what another request makes that is under way, or by made, whose answer may be kept then.
-func (c caching) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
+// cachedOr writes the cached response of a key, or waits for the same response in flight, or calls made to write it.
+func (c caching) cachedOr(w http.ResponseWriter, k answerKey, made func() error) error {
 	all := c.s.answers
 	hash := all.hash(k)
 	old, ok := all.Peek(k)
@@ -115,39 +120,40 @@ func (c caching) keptOr(w http.ResponseWriter, k answerKey, made func() error) e
 	now := time.Now().In(c.Zone())
 	day := now.Format(time.DateOnly)
 	if ok && old.of(state, day) {
-		return c.sendKept(w, old)
+		return c.sendCached(w, old)
 	}
 	if state == "" {
 		return c.make(nil, made)
 	}
-	other, m, err := c.join(&making{all: all, hash: hash, key: k, state: state, began: now})
+	other, m, err := c.join(&inFlight{all: all, hash: hash, key: k, state: state, began: now})
 	switch {
 	case err != nil:
 		return err
 	case other != nil:
-		return c.sendKept(w, other)
+		return c.sendCached(w, other)
 	case m != nil:
-		c.keep = &keeping{key: k, state: state, day: day}
+		c.keep = &entry{key: k, state: state, day: day}
 	}
 	return c.make(m, made)
 }
 
-// Searched answers a search that came in the body of a request below path: with what is kept for it, or by made.
+// Searched writes the response of a search that came in the body of a request below path: from the cache, or by made.
 func (c *Call) Searched(path, body, media string, made func() error) error {
 	if c.s.answers == nil {
 		return made()
 	}
-	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media, gzip: wire.AcceptsGzip(c.Request)}
-	return c.Anew(func() error { return caching{c}.keptOr(c.Response, k, made) })
+	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media,
+		gzip: wire.AcceptsGzip(c.Request)}
+	return c.Retry(func() error { return caching{c}.cachedOr(c.Response, k, made) })
 }
 
-// of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
-func (a *keptAnswer) of(state store.Version, day string) bool {
+// of reports whether the response belongs to a data version and a day. A nil response belongs to none.
+func (a *cachedResponse) of(state store.Version, day string) bool {
 	return a != nil && a.state == state && a.day == day
 }
 
-// stateOfAll returns the version of all data that are served. Where one collection has none, as a view, it is the version of those that the
-// response depends on; "" if these have none.
+// stateOfAll returns the version of all data. If one collection has no version, such as a view, it returns the version
+// of the collections that the response depends on; "" if these have none either.
 func (c caching) stateOfAll() (state store.Version, err error) {
 	if state, err = c.dataVersion(); err != nil {
 		return "", err
@@ -161,12 +167,12 @@ func (c caching) stateOfAll() (state store.Version, err error) {
 	return state, nil
 }
 
-// looksInto is the struct of a route that depends on certain collections only.
+// looksInto is implemented by parameters of routes that depend on certain collections only.
 type looksInto interface{ LooksInto() []*store.Collection }
 
-// dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
-// about c.Collection depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
-// lookup, but for its page, on those that it looks into and those that they refer to.
+// dependencies returns the ids of the collections that a response depends on; nil if unknown. A response about
+// c.Collection depends on it, on related collections, and, if it is a page, on the background of its map. A lookup,
+// except for its page, depends on the requested collections and those that they refer to.
 func (c caching) dependencies() (ids []string) {
 	add := func(coll *store.Collection) {
 		if coll != nil && !slices.Contains(ids, coll.ID) {
@@ -202,7 +208,7 @@ func (c caching) dependencies() (ids []string) {
 	return ids
 }
 
-// dataVersion returns the version of collections, of all without any; "" if it is unknown.
+// dataVersion returns the version of collections, or of all data without any; "" if it is unknown.
 func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
 	read := func(ctx context.Context) error {
 		v, err = c.s.Store.Version(ctx, collections...)
@@ -218,13 +224,13 @@ func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
 	return v, err
 }
 
-// DataVersion returns the version of collections, of all without any; "" if it is unknown.
+// DataVersion returns the version of collections, or of all data without any; "" if it is unknown.
 func (c *Call) DataVersion(collections ...string) (store.Version, error) {
 	return c.dataVersion(collections...)
 }
 
-// KeptVersion returns the data version of a response that may be cached; "" for any other.
-func (c *Call) KeptVersion() store.Version {
+// CachedVersion returns the data version of a response that may be cached; "" for any other.
+func (c *Call) CachedVersion() store.Version {
 	if c.keep == nil {
 		return ""
 	}
@@ -235,36 +241,38 @@ func (c *Call) KeptVersion() store.Version {
 // cached has one data version.
 func (c *Call) MayUse(state store.Version) bool { return c.keep == nil || state == c.keep.state }
 
-// day is today's date where the data are of.
+// day returns today's date in the time zone of the data.
 func (c caching) day() string { return time.Now().In(c.Zone()).Format(time.DateOnly) }
 
-// lasts reports whether the answer stays the same for as long as the data and the day do.
+// lasts reports whether the response stays the same until the data or the day change.
 func (c caching) lasts(h http.Header) bool {
 	return !c.Roughly && c.sharable(h)
 }
 
-// sharable reports whether the answer is as good for another who asks the same now.
+// sharable reports whether other clients may get the same response now.
 func (c caching) sharable(h http.Header) bool {
 	return !c.Single && h["Set-Cookie"] == nil && c.daily()
 }
 
-// daily reports whether what is valid changes between days only.
+// daily reports whether the set of valid versions changes at midnight only.
 func (c caching) daily() bool {
 	for _, coll := range c.Catalog.Collections {
 		if coll.Versions == nil {
 			continue
 		}
-		if p, ok := coll.Find(coll.Versions.Start); !ok || p.Type != cql2.TypeDate { // what is valid changes within the day
+		if p, ok := coll.Find(coll.Versions.Start); !ok || p.Type != cql2.TypeDate { // validity may begin within a day
 			return false
 		}
 	}
 	return true
 }
 
-// ownFields are header fields that belong to one request, not to the answer.
-var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy", "Content-Length", "Content-Encoding", "Date"}
+// ownFields are header fields that belong to one request and are not cached.
+var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy",
+	"Content-Length", "Content-Encoding", "Date"}
 
-// keepAnswer hands an answer that is about to be sent with status 200 to those who wait for it, and keeps it when it is to be kept and was made of one state of the data.
+// keepAnswer passes a response with status 200, before it is sent, to the requests that wait for it. It caches the
+// response if that is intended and all of it is of one data version.
 func (c caching) keepAnswer(h http.Header, body []byte, coding string) {
 	k := c.wanted()
 	if k == nil {
@@ -283,15 +291,16 @@ func (c caching) keepAnswer(h http.Header, body []byte, coding string) {
 	c.hand(a)
 }
 
-// stays reports whether the data, the day and the files are those that an answer was begun with.
-func (c caching) stays(k *keeping) bool {
+// stays reports whether data version, day and files are the same as at the start of the response.
+func (c caching) stays(k *entry) bool {
 	state, err := c.stateOfAll()
-	return err == nil && state == k.state && c.day() == k.day && c.filesTold() == k.key.files
+	return err == nil && state == k.state && c.day() == k.day && c.filesVersion() == k.key.files
 }
 
-// answer is the answer, and the bytes that it takes.
-func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer, int64) {
-	a := &keptAnswer{state: k.state, day: k.day, etag: First(h["Etag"]), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
+// answer returns the cache entry and its size in bytes.
+func (k *entry) answer(h http.Header, body []byte, coding string) (*cachedResponse, int64) {
+	a := &cachedResponse{state: k.state, day: k.day, etag: First(h["Etag"]), coding: coding, body: k.body,
+		stamped: k.stamped, gz: k.gz}
 	if !k.stamped {
 		a.body = slices.Clone(body)
 	}
@@ -306,8 +315,8 @@ func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer
 	return a, int64(size)
 }
 
-// sendKept sends a kept answer as the one to this request.
-func (c caching) sendKept(w http.ResponseWriter, a *keptAnswer) error {
+// sendCached sends a cached response.
+func (c caching) sendCached(w http.ResponseWriter, a *cachedResponse) error {
 	if err := c.Pay(c.continues); err != nil {
 		return err
 	}
@@ -315,7 +324,7 @@ func (c caching) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	c.s.answers.Count(true)
 	h := w.Header()
 	a.header.set(h)
-	c.s.TellRates(w, c.Owner())
+	c.s.WriteRates(w, c.Owner())
 	if err := c.IfMatch(a.etag); err != nil {
 		return err
 	}
@@ -348,11 +357,12 @@ func (c caching) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	return c.Response.whole(a.body, end)
 }
 
-// filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
+// filesListed returns a number that changes when a cached file of a collection is added or removed, since pages show
+// the sizes of files. "" stands for all collections.
 func (s *Kit) filesListed(collection string) uint64 { return s.Files.Changes.Count(collection) }
 
-// filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
-func (c caching) filesTold() uint64 {
+// filesVersion returns filesListed of the collection if the response is a page, which lists files; else 0.
+func (c caching) filesVersion() uint64 {
 	if c.Format.F != AsHTML.F || c.Collection == nil {
 		return 0
 	}

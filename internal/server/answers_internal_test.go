@@ -10,7 +10,7 @@ import (
 func TestWholeAnswersOfSOAPMayBeKept(t *testing.T) {
 	const wholeSOAP = 8 << 20
 	a := newAnswers(int64(config.Default().Limits.Answers), nil)
-	if a.most < wholeSOAP || !a.Put(answerKey{}, &keptAnswer{}, wholeSOAP+4<<10) {
+	if a.most < wholeSOAP || !a.Put(answerKey{}, &cachedResponse{}, wholeSOAP+4<<10) {
 		t.Errorf("%d bytes of one answer are kept, want %d", a.most, wholeSOAP)
 	}
 }

@@ -8,7 +8,8 @@ import (
 // TestTheSameQuestionHasOneKeptAnswer: however it is written, where the answers are the same to the byte.
 func TestTheSameQuestionHasOneKeptAnswer(t *testing.T) {
 	t.Parallel()
-	const item, oslo, items, lookup = "/collections/kommuner/items/1103", "/collections/kommuner/items/0301", "/collections/kommuner/items", "/lookup?lon=10.75&lat=59.91"
+	const item, oslo, items, lookup = "/collections/kommuner/items/1103", "/collections/kommuner/items/0301",
+		"/collections/kommuner/items", "/lookup?lon=10.75&lat=59.91"
 	type way struct {
 		path   string
 		header []string
@@ -29,7 +30,8 @@ func TestTheSameQuestionHasOneKeptAnswer(t *testing.T) {
 		{as(item), as(item + "?f=geojson"), true},
 		{as(item), as(item, "application/geo+json"), true},
 		{as(item + "?f=json"), as(item, "application/json;q=0.9, text/html;q=0.1"), true},
-		{as(item + "?crs=http://www.opengis.net/def/crs/EPSG/0/25833&lang=nn"), as(item + "?lang=nn&f=json&crs=http%3A%2F%2Fwww.opengis.net%2Fdef%2Fcrs%2FEPSG%2F0%2F25833"), true},
+		{as(item + "?crs=http://www.opengis.net/def/crs/EPSG/0/25833&lang=nn"),
+			as(item + "?lang=nn&f=json&crs=http%3A%2F%2Fwww.opengis.net%2Fdef%2Fcrs%2FEPSG%2F0%2F25833"), true},
 		{as(item + "?f=html"), as(item + "?f=HTML"), true},
 		{as(item + "?f=html"), as(item, "text/html"), false}, // which names JSON as itself in its header
 		{as(lookup), as("/lookup?f=json&lat=59.91&lon=10.75"), true},
@@ -43,7 +45,8 @@ func TestTheSameQuestionHasOneKeptAnswer(t *testing.T) {
 		if got := a.wasCached(other); got != x.same {
 			t.Errorf("%v after %v: kept %v, want %v", x.other, x.one, got, x.same)
 		}
-		alike := stamped(one.Body) == stamped(other.Body) && one.Header.Get("Link") == other.Header.Get("Link") && one.Header.Get("ETag") == other.Header.Get("ETag")
+		alike := stamped(one.Body) == stamped(other.Body) && one.Header.Get("Link") == other.Header.Get("Link") &&
+			one.Header.Get("ETag") == other.Header.Get("ETag")
 		if alike != x.same {
 			t.Errorf("%v and %v: the same bytes, links and validator %v, want %v", x.other, x.one, alike, x.same)
 		}
@@ -54,7 +57,8 @@ func TestTheSameQuestionHasOneKeptAnswer(t *testing.T) {
 func TestADocumentIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, path := range []string{"/", "/conformance", "/collections", "/collections/kommuner", "/collections/kommuner/schema", "/openapi", "/about", "/style", "/processes"} {
+	for _, path := range []string{"/", "/conformance", "/collections", "/collections/kommuner",
+		"/collections/kommuner/schema", "/openapi", "/about", "/style", "/processes"} {
 		one := a.get(path).wants(http.StatusOK)
 		f := "?f=json"
 		if path == "/about" {
@@ -63,7 +67,9 @@ func TestADocumentIsKeptOnce(t *testing.T) {
 		a.get(path)
 		before := a.srv.Documents()
 		for range 2 {
-			if other := a.get(path + f).wants(http.StatusOK); string(other.Body) != string(one.Body) || other.Header.Get("ETag") != one.Header.Get("ETag") || other.Header.Get("Link") != one.Header.Get("Link") {
+			if other := a.get(path + f).wants(http.StatusOK); string(other.Body) != string(one.Body) ||
+				other.Header.Get("ETag") != one.Header.Get("ETag") ||
+				other.Header.Get("Link") != one.Header.Get("Link") {
 				t.Errorf("%s: not what it is with %s", path, f)
 			}
 		}

@@ -81,7 +81,9 @@ func TestWhoAsksTheSameMeanwhileWaits(t *testing.T) {
 				a, g := gated(t, nil)
 				kept := metricOf(t, a, "grense_cache_entries", "answers")
 				got := make([]answer, 10)
-				wait := g.together(t, len(got), func(i int) { got[i] = a.get(namesLike+format, "Accept-Encoding", coding) })
+				wait := g.together(t, len(got), func(i int) {
+					got[i] = a.get(namesLike+format, "Accept-Encoding", coding)
+				})
 				g.quiet(t)
 				close(g.free)
 				wait()
@@ -97,7 +99,8 @@ func TestWhoAsksTheSameMeanwhileWaits(t *testing.T) {
 				for i, r := range got {
 					r.wants(http.StatusOK)
 					if plain(r) != plain(got[0]) || r.Header.Get("Content-Length") != strconv.Itoa(len(r.Body)) {
-						t.Errorf("answer %d is another, of %s bytes:\n%.300s", i, r.Header.Get("Content-Length"), plain(r))
+						t.Errorf("answer %d is another, of %s bytes:\n%.300s", i, r.Header.Get("Content-Length"),
+							plain(r))
 					}
 					for _, name := range sameHeaders {
 						if x, y := r.Header.Values(name), got[0].Header.Values(name); fmt.Sprint(x) != fmt.Sprint(y) {
@@ -176,7 +179,8 @@ func TestFoundAnswersAreThoseThatTheLogTells(t *testing.T) {
 	if n := metricOf(t, a, "grense_cache_hits_total", "answers"); n != told {
 		t.Errorf("%d answers were found, the log tells %d", n, told)
 	}
-	if n, want := metricOf(t, a, "grense_cache_misses_total", "answers"), int64(strings.Count(a.logs.String(), `"msg":"request"`))-told; n != want {
+	if n, want := metricOf(t, a, "grense_cache_misses_total", "answers"),
+		int64(strings.Count(a.logs.String(), `"msg":"request"`))-told; n != want {
 		t.Errorf("%d answers were not found, the log tells %d", n, want)
 	}
 }

@@ -22,16 +22,23 @@ var drawn = regexp.MustCompile(`f=html|tiles/.*/[0-9]+$|preview`)
 // and what is asked again is what it was.
 func TestNothingFinishedIsKeptWithoutAnswers(t *testing.T) {
 	t.Parallel()
-	paths := []string{"/", "/?f=html", "/preview.png", "/openapi", "/conformance", "/codelists", "/codelists/navneobjekttype?f=csv", "/collections", "/collections/sted", "/collections/sted?f=html",
-		"/collections/sted/schema", "/collections/sted/items?limit=3", "/collections/sted/items?limit=3&f=csv", "/collections/sted/items?limit=3&f=jsonld", "/collections/sted/items?limit=3&f=html",
-		"/collections/sted/tiles/WebMercatorQuad/3/2/4", "/collections/sted/tiles/WebMercatorQuad?f=json", "/collections/sted/download?f=kml", "/collections/sted/download?f=gpkg"}
-	message := string(placename.ExampleRequest(placename.TheContract().Operations[0].Name, false, placename.DefaultBase))
+	paths := []string{"/", "/?f=html", "/preview.png", "/openapi", "/conformance", "/codelists",
+		"/codelists/navneobjekttype?f=csv", "/collections", "/collections/sted", "/collections/sted?f=html",
+		"/collections/sted/schema", "/collections/sted/items?limit=3", "/collections/sted/items?limit=3&f=csv",
+		"/collections/sted/items?limit=3&f=jsonld", "/collections/sted/items?limit=3&f=html",
+		"/collections/sted/tiles/WebMercatorQuad/3/2/4", "/collections/sted/tiles/WebMercatorQuad?f=json",
+		"/collections/sted/download?f=kml", "/collections/sted/download?f=gpkg"}
+	message := string(placename.ExampleRequest(placename.TheContract().Operations[0].Name, false,
+		placename.DefaultBase))
 	for _, most := range []config.Size{0, 64 << 20} {
 		if most > 0 && onPostGIS() { // other tests write into the cluster, which ends what is kept
 			continue
 		}
 		dir := t.TempDir()
-		a := serveRegister(t, func(c *config.Config) { c.DataDir, c.Limits.Downloads, c.Limits.Answers = dir, 1<<30, most })
+		a := serveRegister(t, func(c *config.Config) {
+			c.DataDir, c.Limits.Downloads, c.Limits.Answers = dir, 1<<30,
+				most
+		})
 		for _, path := range paths {
 			before := ""
 			for range 3 {
@@ -39,7 +46,8 @@ func TestNothingFinishedIsKeptWithoutAnswers(t *testing.T) {
 				if most == 0 && a.wasCached(r) {
 					t.Errorf("%s is a kept answer", path)
 				}
-				if text := r.Header.Get("ETag"); before != "" && text != before && !drawn.MatchString(path) && !onPostGIS() {
+				if text := r.Header.Get("ETag"); before != "" && text != before && !drawn.MatchString(path) &&
+					!onPostGIS() {
 					t.Errorf("%s has the ETag %s, had %s", path, text, before)
 				} else {
 					before = text
@@ -47,7 +55,8 @@ func TestNothingFinishedIsKeptWithoutAnswers(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if r := a.post(endpoint, "text/xml; charset=utf-8", message).wants(http.StatusOK); most == 0 && a.wasCached(r) {
+			if r := a.post(endpoint, "text/xml; charset=utf-8", message).wants(http.StatusOK); most == 0 &&
+				a.wasCached(r) {
 				t.Error("a search by SOAP has a kept answer")
 			}
 		}

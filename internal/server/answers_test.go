@@ -51,7 +51,8 @@ func (a *api) cachedBefore(path string, header ...string) answer {
 // wasCached reports whether the log says that an answer was kept before.
 func (a *api) wasCached(r answer) bool {
 	id := `"request":"` + r.Header.Get("X-Request-Id") + `"`
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) { // the line is written when the answer is out
+	// the line is written when the answer is out
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
 		for line := range strings.SplitSeq(a.logs.String(), "\n") {
 			if strings.Contains(line, id) && strings.Contains(line, `"msg":"request"`) {
 				return strings.Contains(line, `"cached":true`)
@@ -63,8 +64,10 @@ func (a *api) wasCached(r answer) bool {
 }
 
 // sameHeaders are the header fields that kept answers share with new ones.
-var sameHeaders = []string{"Content-Type", "Content-Language", "Content-Encoding", "Content-Crs", "Link", "ETag", "Vary", "Cache-Control", "Ogc-Numbermatched", "Ogc-Numberreturned", "Content-Disposition",
-	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Content-Type-Options", "Content-Security-Policy", "Referrer-Policy", "Content-Bbox", "Link-Template", "Memento-Datetime"}
+var sameHeaders = []string{"Content-Type", "Content-Language", "Content-Encoding", "Content-Crs", "Link", "ETag",
+	"Vary", "Cache-Control", "Ogc-Numbermatched", "Ogc-Numberreturned", "Content-Disposition",
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Content-Type-Options", "Content-Security-Policy",
+	"Referrer-Policy", "Content-Bbox", "Link-Template", "Memento-Datetime"}
 
 // TestKeptAnswersAreWhatIsMade: whatever is kept is, byte for byte but for its time, what a server without kept answers gives, in each representation, language and coding.
 func TestKeptAnswersAreWhatIsMade(t *testing.T) {
@@ -72,10 +75,15 @@ func TestKeptAnswersAreWhatIsMade(t *testing.T) {
 	kept := serve(t, "", nil)
 	// Both have one address, as links show it.
 	made := serveStore(t, kept.store, func(c *config.Config) { keepsNone(c); c.BaseURL = kept.URL })
-	paths := []string{"/collections/kommuner/items", "/collections/kommuner/items?limit=3&offset=2", "/v1/collections/kommuner/items?limit=2", "/collections/kommuner/items?bbox=10,59,11,60&lang=en",
-		"/collections/kommuner/items?filter=" + escape("navn LIKE 'B%'"), "/collections/kommuner/items?f=csv", "/collections/kommuner/items?f=jsonld&limit=5", "/collections/kommuner/items?f=html&limit=20&lang=nn",
-		"/collections/kommuner/items?f=gml&limit=4", "/collections/kommuner/items?profile=jsonfg&limit=4", "/collections/kommuner/items?resulttype=hits",
-		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items/0301?f=jsonld", "/collections/fylker/items/03?crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+	paths := []string{"/collections/kommuner/items", "/collections/kommuner/items?limit=3&offset=2",
+		"/v1/collections/kommuner/items?limit=2", "/collections/kommuner/items?bbox=10,59,11,60&lang=en",
+		"/collections/kommuner/items?filter=" + escape("navn LIKE 'B%'"), "/collections/kommuner/items?f=csv",
+		"/collections/kommuner/items?f=jsonld&limit=5", "/collections/kommuner/items?f=html&limit=20&lang=nn",
+		"/collections/kommuner/items?f=gml&limit=4", "/collections/kommuner/items?profile=jsonfg&limit=4",
+		"/collections/kommuner/items?resulttype=hits",
+		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html",
+		"/collections/kommuner/items/0301?f=jsonld",
+		"/collections/fylker/items/03?crs=http://www.opengis.net/def/crs/EPSG/0/25833",
 		"/lookup?lon=10.75&lat=59.91", "/lookup?lon=0&lat=70", "/lookup?lon=10.75&lat=59.91&f=html", "/lookup?f=html"}
 	for _, path := range paths {
 		for _, coding := range []string{"gzip", "identity"} {
@@ -87,8 +95,10 @@ func TestKeptAnswersAreWhatIsMade(t *testing.T) {
 				}
 				return stamped(r.Body)
 			}
-			for until := time.Now().Add(20 * time.Second); plain(got) != plain(want) && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-				want = made.get(path, "Accept-Encoding", coding).wants(http.StatusOK) // its map may have been drawn before borders were shared
+			for until := time.Now().Add(20 * time.Second); plain(got) != plain(want) &&
+				time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+				// its map may have been drawn before borders were shared
+				want = made.get(path, "Accept-Encoding", coding).wants(http.StatusOK)
 			}
 			if a, b := plain(got), plain(want); a != b {
 				t.Errorf("%s, %s: the kept answer is\n%.500s\nwant\n%.500s", path, coding, a, b)
@@ -106,7 +116,8 @@ func TestKeptAnswersAreWhatIsMade(t *testing.T) {
 				t.Errorf("HEAD %s: %d bytes, %v", path, len(head.Body), head.Header)
 			}
 			if tag := got.Header.Get("ETag"); tag != "" {
-				if r := kept.get(path, "Accept-Encoding", coding, "If-None-Match", tag).wants(http.StatusNotModified); len(r.Body) != 0 || r.Header.Get("ETag") != tag {
+				if r := kept.get(path, "Accept-Encoding", coding, "If-None-Match", tag).wants(
+					http.StatusNotModified); len(r.Body) != 0 || r.Header.Get("ETag") != tag {
 					t.Errorf("%s: 304 with %d bytes, %v", path, len(r.Body), r.Header)
 				}
 			}
@@ -137,7 +148,8 @@ func TestKeptAnswersTellTheTimeOfTheRequest(t *testing.T) {
 func TestKeptAnswersNeedAKey(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
-	for _, path := range []string{"/collections/kommuner/items", "/collections/kommuner/items/0301", "/lookup?lon=10.75&lat=59.91"} {
+	for _, path := range []string{"/collections/kommuner/items", "/collections/kommuner/items/0301",
+		"/lookup?lon=10.75&lat=59.91"} {
 		a.cachedBefore(path, "X-API-Key", a.key).wants(http.StatusOK)
 		a.get(path).wants(http.StatusUnauthorized)
 		a.get(path, "X-API-Key", a.key+"x").wants(http.StatusUnauthorized)
@@ -183,7 +195,8 @@ func TestFilesLeaveAnswersKeptThatDoNotTellOfThem(t *testing.T) {
 	}
 	a := serve(t, "", func(c *config.Config) { c.DataDir, c.Limits.Downloads = t.TempDir(), 1<<30 })
 	const page = "/collections/kommuner/items?limit=3&f=html"
-	lasting := []string{"/collections/kommuner/items?limit=3", "/collections/kommuner/items/0301", "/lookup?lon=10.75&lat=59.91&f=html"}
+	lasting := []string{"/collections/kommuner/items?limit=3", "/collections/kommuner/items/0301",
+		"/lookup?lon=10.75&lat=59.91&f=html"}
 	before := string(a.cachedBefore(page).Body)
 	for _, path := range lasting {
 		a.cachedBefore(path)
@@ -219,7 +232,8 @@ const rowsOfCounters = 10
 
 func newCounters(t testing.TB) *counters {
 	fill := func(ctx context.Context, w store.Writer) error {
-		c := &store.Collection{ID: "tellere", Table: "tellere", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "navn",
+		c := &store.Collection{ID: "tellere", Table: "tellere", Public: true,
+			Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "navn",
 			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}},
 			Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.CRS84}}
 		if err := w.Define(ctx, c, false); err != nil {
@@ -262,13 +276,15 @@ func (x *counters) writer() (set func(row, n int) error) {
 		}
 		x.t.Cleanup(func() { db.Close(context.Background()) })
 		return func(row, n int) error {
-			_, err := db.Exec(x.t.Context(), "UPDATE grense.tellere SET navn = $1 WHERE id = $2", counterText(row, n), strconv.Itoa(row))
+			_, err := db.Exec(x.t.Context(), "UPDATE grense.tellere SET navn = $1 WHERE id = $2", counterText(row, n),
+				strconv.Itoa(row))
 			return err
 		}
 	}
 	db := writable(x.t, x.path)
 	return func(row, n int) error {
-		return sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = ?", &sqlitex.ExecOptions{Args: []any{counterText(row, n), strconv.Itoa(row)}})
+		return sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = ?",
+			&sqlitex.ExecOptions{Args: []any{counterText(row, n), strconv.Itoa(row)}})
 	}
 }
 
@@ -344,7 +360,8 @@ func followsWriters(t *testing.T, x *counters, rounds int, change func(*config.C
 			}
 		})
 	}
-	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv", "/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html",
+	paths := []string{"/collections/tellere/items", "/collections/tellere/items?f=csv",
+		"/collections/tellere/items?f=html", "/collections/tellere/items/3", "/collections/tellere/items/3?f=html",
 		"/collections/tellere/items?filter=navn%20LIKE%20'teller-3-%25'"}
 	ask := func(path string) {
 		var before [rowsOfCounters]int64
@@ -433,8 +450,10 @@ func TestAnswersFollowAWriterInWALMode(t *testing.T) {
 				for range 3 {
 					n++
 					db := writable(t, x.path)
-					err := sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = '3'", &sqlitex.ExecOptions{Args: []any{counterText(3, n)}})
-					if err = errors.Join(err, sqlitex.ExecuteTransient(db, cmp.Or(then, "SELECT 1"), nil), db.Close()); err != nil {
+					err := sqlitex.Execute(db, "UPDATE tellere SET navn = ? WHERE id = '3'",
+						&sqlitex.ExecOptions{Args: []any{counterText(3, n)}})
+					if err = errors.Join(err, sqlitex.ExecuteTransient(db, cmp.Or(then, "SELECT 1"), nil),
+						db.Close()); err != nil {
 						t.Fatal(err)
 					}
 					shows(n)
@@ -456,7 +475,8 @@ func TestPartsOfPagesFollowTheData(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := ""
-		for i, coding := range []string{"identity", "gzip", "gzip", "gzip", "identity"} { // from the third on with parts that are compressed
+		// from the third on with parts that are compressed
+		for i, coding := range []string{"identity", "gzip", "gzip", "gzip", "identity"} {
 			r := a.get(path, "Accept-Encoding", coding).wants(http.StatusOK)
 			if coding == "gzip" {
 				r.Body = gunzip(t, r.Body)

@@ -24,14 +24,18 @@ func arrays(t *testing.T) *api {
 		column := func(name string, typ cql2.Type) store.Property {
 			return store.Property{Name: name, Column: name, Type: typ}
 		}
-		c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText},
-			Properties: []store.Property{column("navn", cql2.TypeText), column("merker", cql2.TypeJSON), column("tall", cql2.TypeJSON), column("blandet", cql2.TypeJSON),
-				column("tom", cql2.TypeJSON), column("objekt", cql2.TypeJSON), column("gyldig_fra", cql2.TypeDate), column("gyldig_til", cql2.TypeDate)},
+		c := &store.Collection{ID: "steder", Table: "steder", Public: true,
+			Key: store.FeatureKey{Column: "id", Type: cql2.TypeText},
+			Properties: []store.Property{column("navn", cql2.TypeText), column("merker", cql2.TypeJSON),
+				column("tall", cql2.TypeJSON), column("blandet", cql2.TypeJSON),
+				column("tom", cql2.TypeJSON), column("objekt", cql2.TypeJSON), column("gyldig_fra", cql2.TypeDate),
+				column("gyldig_til", cql2.TypeDate)},
 			IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert(t.Context(), "steder", []string{"id", "navn", "merker", "tall", "blandet", "tom", "objekt", "gyldig_fra", "gyldig_til"})
+		insert, err := w.Insert(t.Context(), "steder", []string{
+			"id", "navn", "merker", "tall", "blandet", "tom", "objekt", "gyldig_fra", "gyldig_til"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +59,8 @@ func TestArraysAreQueryablesAndFilter(t *testing.T) {
 	a := arrays(t)
 	for _, kind := range []string{"schema", "queryables"} {
 		props := a.get("/collections/steder/" + kind).wants(200).json()["properties"].(map[string]any)
-		for name, want := range map[string]string{"merker": "string", "tall": "number", "blandet": "", "tom": "string"} {
+		for name, want := range map[string]string{"merker": "string", "tall": "number", "blandet": "",
+			"tom": "string"} {
 			p, _ := props[name].(map[string]any)
 			items, _ := p["items"].(map[string]any)
 			array := p["type"] == "array"
@@ -90,7 +95,8 @@ func TestArraysAreQueryablesAndFilter(t *testing.T) {
 		`A_CONTAINS(merker,("by")) AND navn = 'Bø'`:       "c",
 		"A_EQUALS(merker,('''); DROP TABLE steder; --'))": "e",
 	} {
-		if got := a.get("/collections/steder/items?filter=" + queryEscape(filter)).wants(200).page().ids(); strings.Join(got, " ") != want {
+		if got := a.get("/collections/steder/items?filter=" + queryEscape(filter)).wants(
+			200).page().ids(); strings.Join(got, " ") != want {
 			t.Errorf("%s: %q, want %s", filter, got, want)
 		}
 		e, err := cql2.ParseText(filter)
@@ -100,11 +106,13 @@ func TestArraysAreQueryablesAndFilter(t *testing.T) {
 		if strings.Contains(filter, `"by"`) {
 			continue // a string once it is checked
 		}
-		if got := a.get("/collections/steder/items?filter-lang=cql2-json&filter=" + queryEscape(string(cql2test.FormatJSON(e)))).wants(200).page().ids(); strings.Join(got, " ") != want {
+		if got := a.get("/collections/steder/items?filter-lang=cql2-json&filter=" +
+			queryEscape(string(cql2test.FormatJSON(e)))).wants(200).page().ids(); strings.Join(got, " ") != want {
 			t.Errorf("%s as JSON: %q, want %s", filter, got, want)
 		}
 	}
-	for _, bad := range []string{"merker = 'by'", "A_CONTAINS(navn,('x'))", "A_CONTAINS(nope,('x'))", "A_CONTAINS(merker,'x')", "merker LIKE 'x'"} {
+	for _, bad := range []string{"merker = 'by'", "A_CONTAINS(navn,('x'))", "A_CONTAINS(nope,('x'))",
+		"A_CONTAINS(merker,'x')", "merker LIKE 'x'"} {
 		a.get("/collections/steder/items?filter=" + queryEscape(bad)).wants(400)
 	}
 }
@@ -114,7 +122,8 @@ func TestRolesOfTimes(t *testing.T) {
 	t.Parallel()
 	props := arrays(t).get("/collections/steder/schema").wants(200).json()["properties"].(map[string]any)
 	for name, p := range props {
-		want := map[string]any{"id": "id", "gyldig_fra": "primary-interval-start", "gyldig_til": "primary-interval-end"}[name]
+		want := map[string]any{"id": "id", "gyldig_fra": "primary-interval-start",
+			"gyldig_til": "primary-interval-end"}[name]
 		if got := p.(map[string]any)["x-ogc-role"]; got != want {
 			t.Errorf("%s: role %v, want %v", name, got, want)
 		}
@@ -176,7 +185,8 @@ func TestTextSearch(t *testing.T) {
 	a.get(cursor.Href + "&sortby=navn").wants(400)
 	for _, own := range []string{"search(navn,'x')", "norm(navn)='x'", "exact(navn)='x'", "related('x',true)"} {
 		a.get(items + "filter=" + queryEscape(own)).wants(400)
-		a.get(items + "filter-lang=cql2-json&filter=" + queryEscape(`{"op":"`+own[:strings.Index(own, "(")]+`","args":[{"property":"navn"},"x"]}`)).wants(400)
+		a.get(items + "filter-lang=cql2-json&filter=" + queryEscape(
+			`{"op":"`+own[:strings.Index(own, "(")]+`","args":[{"property":"navn"},"x"]}`)).wants(400)
 	}
 }
 
@@ -185,27 +195,36 @@ func TestInjectionChangesNothing(t *testing.T) {
 	t.Parallel()
 	a := arrays(t)
 	before := a.get("/collections/steder/items").wants(200).page()
-	for _, evil := range []string{`'; DROP TABLE steder; --`, `" OR 1=1 --`, `x') OR ('1'='1`, "\x00'", `%' OR '%`, "$1 ? :a @b", `]]--`, `main"."steder`, "`steder`"} {
+	for _, evil := range []string{`'; DROP TABLE steder; --`, `" OR 1=1 --`, `x') OR ('1'='1`, "\x00'", `%' OR '%`,
+		"$1 ? :a @b", `]]--`, `main"."steder`, "`steder`"} {
 		e, lit := queryEscape(evil), queryEscape("'"+strings.ReplaceAll(evil, "'", "''")+"'")
-		for _, q := range []string{"navn=" + e, "q=" + e, "q=bo," + e, "filter=navn%20%3D%20" + lit, "filter=navn%20LIKE%20" + lit, "filter=navn%20IN%20(" + lit + ")", "filter=CASEI(navn)%20LIKE%20CASEI(" + lit + ")",
-			"filter=A_CONTAINS(merker,(" + lit + "))", "filter=" + e, "filter=%22" + e + "%22%20IS%20NULL", "sortby=" + e, "properties=" + e, "bbox=" + e, "datetime=" + e, "crs=" + e, "filter-crs=" + e,
-			"filter-lang=" + e, "limit=" + e, "offset=" + e, "cursor=" + e, e + "=1", "filter-lang=cql2-json&filter=" + queryEscape(`{"op":"=","args":[{"property":"navn"},`+quoted(evil)+`]}`),
-			"filter-lang=cql2-json&filter=" + queryEscape(`{"op":`+quoted(evil)+`,"args":[{"property":"navn"},1]}`), "filter-lang=cql2-json&filter=" + queryEscape(`{"op":"isNull","args":[{"property":`+quoted(evil)+`}]}`)} {
+		for _, q := range []string{"navn=" + e, "q=" + e, "q=bo," + e, "filter=navn%20%3D%20" + lit,
+			"filter=navn%20LIKE%20" + lit, "filter=navn%20IN%20(" + lit + ")",
+			"filter=CASEI(navn)%20LIKE%20CASEI(" + lit + ")",
+			"filter=A_CONTAINS(merker,(" + lit + "))", "filter=" + e, "filter=%22" + e + "%22%20IS%20NULL",
+			"sortby=" + e, "properties=" + e, "bbox=" + e, "datetime=" + e, "crs=" + e, "filter-crs=" + e,
+			"filter-lang=" + e, "limit=" + e, "offset=" + e, "cursor=" + e, e + "=1",
+			"filter-lang=cql2-json&filter=" + queryEscape(`{"op":"=","args":[{"property":"navn"},`+quoted(evil)+`]}`),
+			"filter-lang=cql2-json&filter=" + queryEscape(`{"op":`+quoted(evil)+`,"args":[{"property":"navn"},1]}`),
+			"filter-lang=cql2-json&filter=" + queryEscape(`{"op":"isNull","args":[{"property":`+quoted(evil)+`}]}`)} {
 			r := a.get("/collections/steder/items?" + q)
-			if r.StatusCode != 200 && r.StatusCode != 400 || r.StatusCode == 200 && len(r.page().Features) > 0 && strings.HasPrefix(q, "navn=") {
+			if r.StatusCode != 200 && r.StatusCode != 400 || r.StatusCode == 200 && len(r.page().Features) > 0 &&
+				strings.HasPrefix(q, "navn=") {
 				t.Errorf("%s: status %d: %.200s", q, r.StatusCode, r.Body)
 			}
 			if body := string(r.Body); strings.Contains(body, "SQL") || strings.Contains(body, "gpkg:") {
 				t.Errorf("%s tells of the database: %.300s", q, body)
 			}
 		}
-		for _, path := range []string{"/collections/" + queryEscape(evil), "/collections/steder/items/" + queryEscape(evil)} {
+		for _, path := range []string{"/collections/" + queryEscape(evil),
+			"/collections/steder/items/" + queryEscape(evil)} {
 			if r := a.get(path); r.StatusCode != 404 {
 				t.Errorf("%s: status %d", path, r.StatusCode)
 			}
 		}
 	}
-	if after := a.get("/collections/steder/items").wants(200).page(); after.NumberMatched != 5 || !slices.Equal(after.ids(), before.ids()) {
+	if after := a.get("/collections/steder/items").wants(200).page(); after.NumberMatched != 5 ||
+		!slices.Equal(after.ids(), before.ids()) {
 		t.Errorf("afterwards %d features", after.NumberMatched)
 	}
 }

@@ -38,7 +38,8 @@ func storeless() (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	decls := map[string][]string{} // what each package with a declaration names: "server_test openTest", and of methods "server_test .get"
+	// what each package with a declaration names: "server_test openTest", and of methods "server_test .get"
+	decls := map[string][]string{}
 	for _, path := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {

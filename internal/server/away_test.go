@@ -173,18 +173,23 @@ var soapSearch = string(placename.ExampleRequest("findSteder", false, placename.
 func (a *api) away() {
 	a.t.Helper()
 	var wg sync.WaitGroup
-	for _, path := range []string{"/collections/sted/items?limit=3", "/v1/collections/stedsnavn/items?limit=1&f=html", "/collections/sted/items?f=csv", "/collections/sted/items?bbox=5,58,31,72",
+	for _, path := range []string{"/collections/sted/items?limit=3", "/v1/collections/stedsnavn/items?limit=1&f=html",
+		"/collections/sted/items?f=csv", "/collections/sted/items?bbox=5,58,31,72",
 		"/collections/sted/items/1", "/collections/sted/items?limit=4", "/collections/sted/items?limit=5"} {
 		wg.Go(func() {
 			r := a.get(path)
-			if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || r.Header.Get("Cache-Control") != "no-store" {
-				a.t.Errorf("%s: status %d, Retry-After %q, %.300s", path, r.StatusCode, r.Header.Get("Retry-After"), r.Body)
+			if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" ||
+				r.Header.Get("Cache-Control") != "no-store" {
+				a.t.Errorf("%s: status %d, Retry-After %q, %.300s", path, r.StatusCode, r.Header.Get("Retry-After"),
+					r.Body)
 			}
 			if strings.Contains(path, "f=html") {
 				return
 			}
 			var p struct{ Status int }
-			if err := json.Unmarshal(r.Body, &p); err != nil || r.Header.Get("Content-Type") != "application/problem+json" || p.Status != http.StatusServiceUnavailable {
+			if err := json.Unmarshal(r.Body, &p); err != nil ||
+				r.Header.Get("Content-Type") != "application/problem+json" ||
+				p.Status != http.StatusServiceUnavailable {
 				a.t.Errorf("%s: no problem document: %s, %v, %.300s", path, r.Header.Get("Content-Type"), err, r.Body)
 			}
 		})
@@ -196,7 +201,8 @@ func (a *api) away() {
 				media = "application/soap+xml; charset=utf-8"
 			}
 			r := a.post(endpoint, media, string(placename.ExampleRequest("findSteder", soap12, placename.DefaultBase)))
-			if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || !bytes.Contains(r.Body, []byte(":Fault>")) || !bytes.Contains(r.Body, []byte("UNAVAILABLE")) {
+			if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" ||
+				!bytes.Contains(r.Body, []byte(":Fault>")) || !bytes.Contains(r.Body, []byte("UNAVAILABLE")) {
 				a.t.Errorf("SOAP: status %d, Retry-After %q, %.600s", r.StatusCode, r.Header.Get("Retry-After"), r.Body)
 			}
 		})
@@ -270,7 +276,8 @@ func TestStartWithoutADatabase(t *testing.T) {
 	logs := &lockedBuffer{}
 	opened := make(chan store.Store, 1)
 	go func() {
-		st, err := postgis.Open(t.Context(), url, postgis.Options{Wait: true, Logger: slog.New(slog.NewTextHandler(logs, nil))})
+		st, err := postgis.Open(t.Context(), url, postgis.Options{
+			Wait: true, Logger: slog.New(slog.NewTextHandler(logs, nil))})
 		if err != nil {
 			t.Error(err)
 		}
@@ -422,7 +429,8 @@ func TestDroppedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := fillDatabase(t, cluster.Database(t), path)
-	admin(t, url, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)')")
+	admin(t, url, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, "+
+		"'SRID=4258;POINT(10 60)')")
 	a := serveDatabase(t, url)
 	a.answers()
 	a.get("/collections/punkt/items").wants(200)
@@ -430,17 +438,20 @@ func TestDroppedTable(t *testing.T) {
 	a.eventually("404", func() bool {
 		r := a.get("/collections/punkt/items")
 		switch {
-		case r.StatusCode == http.StatusServiceUnavailable && r.Header.Get("Retry-After") != "", r.StatusCode == http.StatusNotFound:
+		case r.StatusCode == http.StatusServiceUnavailable && r.Header.Get("Retry-After") != "",
+			r.StatusCode == http.StatusNotFound:
 		default:
 			t.Fatalf("status %d, Retry-After %q, %.300s", r.StatusCode, r.Header.Get("Retry-After"), r.Body)
 		}
-		if r := a.post(endpoint, "text/xml; charset=utf-8", soapSearch); r.StatusCode != http.StatusServiceUnavailable && r.StatusCode != http.StatusNotFound {
+		if r := a.post(endpoint, "text/xml; charset=utf-8",
+			soapSearch); r.StatusCode != http.StatusServiceUnavailable && r.StatusCode != http.StatusNotFound {
 			t.Fatalf("SOAP without its tables: status %d, %.300s", r.StatusCode, r.Body)
 		}
 		return r.StatusCode == http.StatusNotFound
 	})
 	a.get("/collections").wants(200)
-	admin(t, url, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (7, 'SRID=4258;POINT(10 60)')")
+	admin(t, url, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (7, "+
+		"'SRID=4258;POINT(10 60)')")
 	a.eventually("there again", func() bool { return a.get("/collections/punkt/items/7").StatusCode == http.StatusOK })
 }
 

@@ -26,8 +26,10 @@ func load(t testing.TB, name, id string) string {
 	z := sharedtest.Open(t, "data", name)
 	path := filepath.Join(t.TempDir(), "data.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		coll := &store.Collection{ID: "units", Table: "units", Public: true, Key: store.FeatureKey{Column: "code", Type: cql2.TypeText, Property: "code"},
-			Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: crs.CRS84}, Properties: []store.Property{{Name: "code", Column: "code"}}}
+		coll := &store.Collection{ID: "units", Table: "units", Public: true,
+			Key:        store.FeatureKey{Column: "code", Type: cql2.TypeText, Property: "code"},
+			Geometry:   &store.Geom{Name: "geometry", Column: "geom", CRS: crs.CRS84},
+			Properties: []store.Property{{Name: "code", Column: "code"}}}
 		if err := w.Define(t.Context(), coll, false); err != nil {
 			t.Fatal(err)
 		}
@@ -78,8 +80,10 @@ func TestBoxesInEachCRSAgreeWithANaiveLoop(t *testing.T) {
 		extent   [4]float64
 		systems  []crs.ID
 	}{
-		"norway": {"norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenummer", n, [4]float64{4, 57.5, 32, 71.5}, []crs.ID{crs.CRS84, crs.WGS84, crs.UTM33, crs.WebMercator}},
-		"france": {"france/france-communes-2018.geojsonl.gz", "code", m, [4]float64{-5.5, 41, 10, 51.5}, []crs.ID{crs.CRS84, crs.ETRS89, crs.WebMercator}},
+		"norway": {"norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenummer", n, [4]float64{4, 57.5, 32, 71.5},
+			[]crs.ID{crs.CRS84, crs.WGS84, crs.UTM33, crs.WebMercator}},
+		"france": {"france/france-communes-2018.geojsonl.gz", "code", m, [4]float64{-5.5, 41, 10, 51.5},
+			[]crs.ID{crs.CRS84, crs.ETRS89, crs.WebMercator}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +146,8 @@ func (a *api) boxes(t *testing.T, id crs.ID, n int, extent [4]float64) {
 			box = []float64{s, w, north, e}
 		}
 		var got []string
-		next := a.URL + "/collections/units/items?limit=10000&skipGeometry=true&bbox=" + floats(box) + "&bbox-crs=" + queryEscape(id.URI())
+		next := a.URL + "/collections/units/items?limit=10000&skipGeometry=true&bbox=" + floats(box) + "&bbox-crs=" +
+			queryEscape(id.URI())
 		for next != "" {
 			p := a.get(next).wants(200).page()
 			got = append(got, p.ids()...)
@@ -176,7 +181,8 @@ func TestGeometriesOfFiltersAgreeWithBoxes(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for box, text := range map[string]string{
-		"-180,-90,180,90": "", "0,50,180,90": "", "-100,40,100,89": "", "170,-90,-170,90": "", "4,57,32,72": "", "4,66.5,32,66.6": "", "4,69.9,32,70": "", "-80,60,100,60.001": "", "20,-90,-170,90": "",
+		"-180,-90,180,90": "", "0,50,180,90": "", "-100,40,100,89": "", "170,-90,-170,90": "", "4,57,32,72": "",
+		"4,66.5,32,66.6": "", "4,69.9,32,70": "", "-80,60,100,60.001": "", "20,-90,-170,90": "",
 		"-180,-90,180,66":  "POLYGON((-180 -90,180 -90,180 66,-180 66,-180 -90))",
 		"-179,60.5,179,61": "POLYGON((-179 60.5,179 60.5,179 61,-179 61,-179 60.5))",
 	} {
@@ -188,7 +194,8 @@ func TestGeometriesOfFiltersAgreeWithBoxes(t *testing.T) {
 			filter string
 			inside bool
 		}{{"S_INTERSECTS(geometry," + text + ")", true}, {"S_DISJOINT(geometry," + text + ")", false}} {
-			got := a.get("/collections/kommuner/items?limit=1000&skipGeometry=true&filter=" + url.QueryEscape(f.filter)).wants(200).page().ids()
+			got := a.get("/collections/kommuner/items?limit=1000&skipGeometry=true&filter=" +
+				url.QueryEscape(f.filter)).wants(200).page().ids()
 			n := len(want)
 			if !f.inside {
 				n = 357 - n

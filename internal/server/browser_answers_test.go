@@ -20,12 +20,18 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 		status           int    // of the page that follows; 0: the page stays, and tells the outcome in place
 		noScript         bool
 	}{
-		{"SOAP form with hits", "/soap/stedsnavn/v1?f=html&operation=findStedsnavn", `form.elements.Stedsnavn.value = "os*"`, http.StatusOK, false},
-		{"SOAP form that is refused", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`, http.StatusOK, false},
-		{"process with results", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "navn"`, 0, false},
-		{"process that is refused", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "x"`, 0, false},
-		{"process that is refused, without scripts", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "x"`, http.StatusBadRequest, true},
-		{"upload that is refused", "/processes/enrich-table?f=html", `form.elements.crs.value = "x"; form.elements.table.required = false`, 0, false},
+		{"SOAP form with hits", "/soap/stedsnavn/v1?f=html&operation=findStedsnavn",
+			`form.elements.Stedsnavn.value = "os*"`, http.StatusOK, false},
+		{"SOAP form that is refused", "/soap/stedsnavn/v1?f=html",
+			`form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`, http.StatusOK, false},
+		{"process with results", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "navn"`, 0,
+			false},
+		{"process that is refused", "/processes/get-distinct-values?f=html", `form.elements.queryable.value = "x"`, 0,
+			false},
+		{"process that is refused, without scripts", "/processes/get-distinct-values?f=html",
+			`form.elements.queryable.value = "x"`, http.StatusBadRequest, true},
+		{"upload that is refused", "/processes/enrich-table?f=html",
+			`form.elements.crs.value = "x"; form.elements.table.required = false`, 0, false},
 		{"wrong key", "/key?f=html", `form.elements.key.value = "grense_wrong"`, http.StatusUnauthorized, false},
 	} {
 		for _, dark := range []bool{false, true} {
@@ -52,7 +58,8 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 					t.Errorf("%s, dark %t: %v %q", f.name, dark, err, faults)
 				}
 			}
-			if hits := 0; f.name == "SOAP form with hits" && (k.ask(`document.querySelectorAll("#answer + .scroll tbody tr").length`, &hits) != nil || hits == 0) {
+			if hits := 0; f.name == "SOAP form with hits" &&
+				(k.ask(`document.querySelectorAll("#answer + .scroll tbody tr").length`, &hits) != nil || hits == 0) {
 				t.Error("the search has no hits")
 			}
 			w.print, w.width = true, 720 // A4
@@ -80,7 +87,8 @@ func (b *tab) post(fill string, stays bool) (int, error) {
 		return 0, b.ask(send+`; new Promise((done) => { const look = () => { const o = document.querySelector(".outcome:not([hidden])"); o && !o.querySelector("progress") ? done() : setTimeout(look, 20); }; look(); })`, nil)
 	}
 	return b.load(chromedp.Steps(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: send, ContextID: b.world, UserGesture: &yes})
+		_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{
+			Expression: send, ContextID: b.world, UserGesture: &yes})
 		return err
 	})))
 }
@@ -92,7 +100,8 @@ func wideTables(t *testing.T, ctx context.Context, s site, checks string) {
 	k.visit(w, s.open.URL+"/collections/sted/items?f=html&lang=nb&limit=5&properties=visningsnavn,stedsnummer,stedsnavn,navneobjekttype,navneobjektgruppe,navneobjekthovedgruppe,stedstatus,"+
 		"kommunenummer,kommuner,fylkesnummer,land,spraakprioritering,vedtaksmyndighet,sortering1,sortering2,lokal_id,registrert,oppdatert,sluttdato", http.StatusOK)
 	var width float64
-	if err := k.ask(`document.querySelector(".table tbody th").getBoundingClientRect().width`, &width); err != nil || width < 140 {
+	if err := k.ask(`document.querySelector(".table tbody th").getBoundingClientRect().width`, &width); err != nil ||
+		width < 140 {
 		t.Errorf("titles are %.0f px wide: %v", width, err)
 	}
 	w.print, w.width = true, 720
@@ -112,6 +121,7 @@ func wideTables(t *testing.T, ctx context.Context, s site, checks string) {
 // containsStatus tells the browser's own line about an answer that refuses, which is what the form was sent for.
 func containsStatus(fault string) bool {
 	var status int
-	_, err := fmt.Sscanf(fault, "network error: Failed to load resource: the server responded with a status of %d", &status)
+	_, err := fmt.Sscanf(fault, "network error: Failed to load resource: the server responded with a status of %d",
+		&status)
 	return err == nil && status == http.StatusBadRequest
 }

@@ -13,7 +13,8 @@ import (
 func findsFaults(t *testing.T, ctx context.Context, checks string, haveAxe bool) {
 	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src *; style-src 'unsafe-inline'; script-src 'self'")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src *; style-src 'unsafe-inline'; "+
+			"script-src 'self'")
 		if r.URL.Path != "/" {
 			w.Header().Set("Content-Type", "text/javascript")
 			io.WriteString(w, "console.error('said')")
@@ -32,7 +33,8 @@ func findsFaults(t *testing.T, ctx context.Context, checks string, haveAxe bool)
 	for k := range f.faults {
 		all += k + "\n"
 	}
-	want := []string{"Content Security Policy", "console.error", "asks elsewhere", "ERR_NAME_NOT_RESOLVED", "scrolls sideways", "moves with reduced motion", "is printed: ", "is printed too light"}
+	want := []string{"Content Security Policy", "console.error", "asks elsewhere", "ERR_NAME_NOT_RESOLVED",
+		"scrolls sideways", "moves with reduced motion", "is printed: ", "is printed too light"}
 	if haveAxe {
 		want = append(want, "axe color-contrast", "axe image-alt", "axe label")
 	}

@@ -125,7 +125,9 @@ func filterByKeyboard(t *testing.T, ctx context.Context, s site, checks string) 
 		toForm := func() {
 			k.visit(w, start, http.StatusOK)
 			k.skip()
-			if f := k.tabTo("the filter form", func(f focus) bool { return f.Tag == "summary" || f.Action != "" })[0]; f.Tag == "summary" && !f.Open {
+			if f := k.tabTo("the filter form", func(f focus) bool {
+				return f.Tag == "summary" || f.Action != ""
+			})[0]; f.Tag == "summary" && !f.Open {
 				k.press(kb.Enter)
 				if f = k.focus(); !f.Open {
 					t.Fatalf("Enter does not open the filter: %+v", f)
@@ -192,7 +194,8 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
 		t.Fatal(err)
 	}
 	var printed string
-	if err := k.ask(`document.querySelector("main").innerText`, &printed); err != nil || !strings.Contains(printed, "Oslo") || strings.Contains(printed, "Kjør nå") {
+	if err := k.ask(`document.querySelector("main").innerText`, &printed); err != nil ||
+		!strings.Contains(printed, "Oslo") || strings.Contains(printed, "Kjør nå") {
 		t.Errorf("%v printed: %.300s", err, printed)
 	}
 	if err := k.ask("narrow()", &faults); err != nil || len(faults) > 0 {
@@ -212,7 +215,8 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
 		}
 		return told
 	}
-	if told := refused(); !strings.HasPrefix(told.Title, "Feil: ") || told.Field != "queryable" || told.Value != "x" || told.Fault == "" {
+	if told := refused(); !strings.HasPrefix(told.Title, "Feil: ") || told.Field != "queryable" || told.Value != "x" ||
+		told.Fault == "" {
 		t.Errorf("beside the field is told %+v", told)
 	}
 	run("navn")
@@ -224,7 +228,8 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
 // isFiltered checks that the page shows what the form asked, and that its address says so.
 func (k keyboard) isFiltered() {
 	k.t.Helper()
-	if u := k.address(); u.Query().Get("navn.like") != "Oslo" || u.Query().Get("limit") != "5" || u.Query().Get("lang") != "nb" {
+	if u := k.address(); u.Query().Get("navn.like") != "Oslo" || u.Query().Get("limit") != "5" ||
+		u.Query().Get("lang") != "nb" {
 		k.t.Errorf("the form leads to %s", u)
 	}
 	var shows struct {
@@ -263,7 +268,8 @@ func keyByKeyboard(t *testing.T, ctx context.Context, s site, checks string) {
 		if got := k.address().String(); got != data {
 			t.Errorf("the key leads to %s, not back to %s", got, data)
 		}
-		if c := k.cookie(); c == nil || c.Value != s.keyed.key || !c.HTTPOnly || c.SameSite != network.CookieSameSiteStrict {
+		if c := k.cookie(); c == nil || c.Value != s.keyed.key || !c.HTTPOnly ||
+			c.SameSite != network.CookieSameSiteStrict {
 			t.Errorf("cookie %+v", c)
 		}
 		var rows int
@@ -371,7 +377,8 @@ func (k keyboard) suggests(open bool, active int) {
 			selected: place(list.querySelector("[aria-selected=true]:not([hidden] *)"))};
 	})()`, &told)
 	want := strconv.Itoa(active)
-	if err != nil || told.Expanded != strconv.FormatBool(open) || told.Open != open || told.Active != want || told.Selected != want {
+	if err != nil || told.Expanded != strconv.FormatBool(open) || told.Open != open || told.Active != want ||
+		told.Selected != want {
 		k.t.Errorf("want open %v with %d active; told is %+v: %v", open, active, told, err)
 	}
 }
@@ -401,7 +408,8 @@ func moveMapByKeyboard(t *testing.T, ctx context.Context, s site, checks string)
 	look := func(k keyboard) (b box) {
 		k.t.Helper()
 		var v []float64
-		if err := k.ask(`document.querySelector("svg.map").getAttribute("viewBox").split(" ").map(Number)`, &v); err != nil || len(v) != 4 {
+		if err := k.ask(`document.querySelector("svg.map").getAttribute("viewBox").split(" ").map(Number)`,
+			&v); err != nil || len(v) != 4 {
 			k.t.Fatalf("view box %v: %v", v, err)
 		}
 		return box{v[0], v[1], v[2], v[3]}
@@ -447,7 +455,8 @@ func moveMapByKeyboard(t *testing.T, ctx context.Context, s site, checks string)
 		before := place()
 		k.press(step.key)
 		after := place()
-		if (after.X-before.X)*step.dx+(after.Y-before.Y)*step.dy <= 0 || after.Name == "" || after.Name == before.Name || after.Told != after.Name {
+		if (after.X-before.X)*step.dx+(after.Y-before.Y)*step.dy <= 0 || after.Name == "" ||
+			after.Name == before.Name || after.Told != after.Name {
 			t.Errorf("an arrow (%v, %v) goes from %+v to %+v", step.dx, step.dy, before, after)
 		}
 	}

@@ -40,7 +40,8 @@ func TestGallery(t *testing.T) {
 		g.add(x)
 	}
 	g.index.WriteString("</body></html>\n")
-	head := "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Pages of Grense</title></head><body>\n"
+	head := "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Pages of " +
+		"Grense</title></head><body>\n"
 	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(head+g.index.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -65,18 +66,24 @@ func scenes(s site) (out []scene) {
 	open("search-coordinate", "/search?f=html&q=59.9+10.7", "")
 	open("items-searched", "/collections/kommuner/items?f=html&q=os&fylke_nr=34", "")
 	open("places-searched", "/collections/stedsnavn/items?f=html&q=os&limit=10", "")
-	for operation, fill := range map[string]string{"findSteder": `form.elements.Stedsnavn.value = "os*"`, "findStedsnavn": `form.elements.Stedsnavn.value = "os*"`,
-		"findBoeker": `form.elements.Soeketekst.value = "norske"`, "findNavnesaker": `form.elements.Saksnummer.value = "32"`} {
+	for operation, fill := range map[string]string{"findSteder": `form.elements.Stedsnavn.value = "os*"`,
+		"findStedsnavn":  `form.elements.Stedsnavn.value = "os*"`,
+		"findBoeker":     `form.elements.Soeketekst.value = "norske"`,
+		"findNavnesaker": `form.elements.Saksnummer.value = "32"`} {
 		open("soap-"+operation, "/soap/stedsnavn/v1?f=html&operation="+operation, fill)
 	}
-	open("soap-refused", "/soap/stedsnavn/v1?f=html", `form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`)
+	open("soap-refused", "/soap/stedsnavn/v1?f=html",
+		`form.elements.Stedsnavn.value = "*"; form.elements.KommunerIds.value = "Atlantis"`)
 	open("soap-none", "/soap/stedsnavn/v1?f=html&operation=findSteder", `form.elements.Stedsnavn.value = "Atlantis"`)
 	for name, value := range map[string]string{"process-results": "navn", "process-refused": "x"} {
-		out = append(out, scene{name: name, address: s.open.URL + "/processes/get-distinct-values?f=html", fill: `form.elements.queryable.value = "` + value + `"`, stays: true})
+		out = append(out, scene{name: name, address: s.open.URL + "/processes/get-distinct-values?f=html",
+			fill: `form.elements.queryable.value = "` + value + `"`, stays: true})
 	}
-	out = append(out, scene{name: "bad-filter", address: s.open.URL + "/collections/kommuner/items?f=html&filter=navn+LIK+%27S%25%27&areal_km2=stor", status: 400},
+	out = append(out, scene{name: "bad-filter", address: s.open.URL +
+		"/collections/kommuner/items?f=html&filter=navn+LIK+%27S%25%27&areal_km2=stor", status: 400},
 		scene{name: "bad-search", address: s.open.URL + "/search?f=html&q=", status: 400},
-		scene{name: "key-wrong", address: s.keyed.URL + "/key?f=html", fill: `form.elements.key.value = "grense_wrong"`})
+		scene{name: "key-wrong", address: s.keyed.URL + "/key?f=html",
+			fill: `form.elements.key.value = "grense_wrong"`})
 	slices.SortFunc(out, func(a, b scene) int { return strings.Compare(a.name, b.name) })
 	return out
 }
@@ -103,7 +110,8 @@ func workedScenes(t *testing.T) []scene {
 		}
 	}
 	record()
-	if err := sqlitex.ExecuteScript(writable(t, path), "UPDATE kommuner SET navn = 'Nye Asker' WHERE nr = '3203'; DELETE FROM kommuner WHERE nr = '1144';"+
+	if err := sqlitex.ExecuteScript(writable(t, path), "UPDATE kommuner SET navn = 'Nye Asker' WHERE nr = '3203'; "+
+		"DELETE FROM kommuner WHERE nr = '1144';"+
 		"UPDATE fylker SET navn = 'Viken' WHERE nr = '32';", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +119,14 @@ func workedScenes(t *testing.T) []scene {
 		t.Fatal(err)
 	}
 	record()
-	out := []scene{{name: "worked-changes", address: a.URL + "/changes?f=html&limit=20"}, {name: "worked-changes-latest", address: a.URL + "/changes/latest?f=html"}}
+	out := []scene{{name: "worked-changes", address: a.URL + "/changes?f=html&limit=20"},
+		{name: "worked-changes-latest", address: a.URL + "/changes/latest?f=html"}}
 	for _, j := range []struct{ process, inputs, until string }{
 		{"enrich-table", `{"table":"name,lon,lat\nOslo,10.75,59.91\nnowhere,2,61\n"}`, "successful"},
-		{"echo", `{"string":{"href":"http://192.0.2.1/x"}}`, "failed"}, {"echo", `{"string":"x","pause":60}`, "running"}} {
-		job := a.send("/processes/"+j.process+"/execution", `{"inputs":`+j.inputs+`}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+		{"echo", `{"string":{"href":"http://192.0.2.1/x"}}`, "failed"},
+		{"echo", `{"string":"x","pause":60}`, "running"}} {
+		job := a.send("/processes/"+j.process+"/execution", `{"inputs":`+j.inputs+`}`, "Prefer", "respond-async").wants(
+			201).Header.Get("Location")
 		a.until(job, j.until)
 		out = append(out, scene{name: "worked-job-" + j.until, address: job + "?f=html"})
 	}
@@ -155,7 +166,8 @@ func (g *gallery) add(x scene) {
 		if err := os.WriteFile(filepath.Join(g.dir, file), png, 0o644); err != nil {
 			g.t.Fatal(err)
 		}
-		fmt.Fprintf(&g.index, "<a href=%q><img src=%q alt=%q width=\"%d\" loading=\"lazy\"></a>\n", file, file, l.name, l.w.width/4)
+		fmt.Fprintf(&g.index, "<a href=%q><img src=%q alt=%q width=\"%d\" loading=\"lazy\"></a>\n", file, file, l.name,
+			l.w.width/4)
 	}
 	g.index.WriteString("</p>\n")
 }

@@ -47,36 +47,47 @@ var pageKinds = []pageKind{
 	{name: "collection", route: "/collections/{collectionId}", path: "/collections/kommuner?f=html"},
 	{name: "collection-places", route: "/collections/{collectionId}", path: "/collections/sted?f=html"},
 	{name: "schema", route: "/collections/{collectionId}/schema", path: "/collections/sted/schema?f=html"},
-	{name: "queryables", route: "/collections/{collectionId}/queryables", path: "/collections/kommuner/queryables?f=html"},
+	{name: "queryables", route: "/collections/{collectionId}/queryables",
+		path: "/collections/kommuner/queryables?f=html"},
 	{name: "sortables", route: "/collections/{collectionId}/sortables", path: "/collections/kommuner/sortables?f=html"},
-	{name: "items", route: "/collections/{collectionId}/items", path: "/collections/kommuner/items?f=html", keyed: true},
+	{name: "items", route: "/collections/{collectionId}/items", path: "/collections/kommuner/items?f=html",
+		keyed: true},
 	{name: "items-filtered", route: "/collections/{collectionId}/items", keyed: true,
 		path: "/collections/kommuner/items?f=html&limit=5&offset=5&sortby=-areal_km2&bbox=4,57,12,64&filter=navn%20LIKE%20%27S%25%27"},
-	{name: "items-none", route: "/collections/{collectionId}/items", path: "/collections/kommuner/items?f=html&navn=Atlantis", keyed: true},
-	{name: "items-places", route: "/collections/{collectionId}/items", path: "/collections/sted/items?f=html&limit=25", keyed: true},
-	{name: "item", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/kommuner/items/0301?f=html", keyed: true},
-	{name: "item-place", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/sted/items/2?f=html", keyed: true},
+	{name: "items-none", route: "/collections/{collectionId}/items",
+		path: "/collections/kommuner/items?f=html&navn=Atlantis", keyed: true},
+	{name: "items-places", route: "/collections/{collectionId}/items", path: "/collections/sted/items?f=html&limit=25",
+		keyed: true},
+	{name: "item", route: "/collections/{collectionId}/items/{featureId}",
+		path: "/collections/kommuner/items/0301?f=html", keyed: true},
+	{name: "item-place", route: "/collections/{collectionId}/items/{featureId}",
+		path: "/collections/sted/items/2?f=html", keyed: true},
 	{name: "functions", route: "/functions", path: "/functions?f=html"},
 	{name: "lookup", route: "/lookup", path: "/lookup?f=html&lon=10.75&lat=59.91", keyed: true},
 	{name: "lookup-outside", route: "/lookup", path: "/lookup?f=html&lon=2&lat=61", keyed: true},
 	{name: "tilematrixsets", route: "/TileMatrixSets", path: "/TileMatrixSets?f=html"},
 	{name: "tilematrixset", route: "/TileMatrixSets/{tileMatrixSetId}", path: "/TileMatrixSets/utm33n?f=html"},
 	{name: "tilesets", route: "/collections/{collectionId}/tiles", path: "/collections/kommuner/tiles?f=html"},
-	{name: "tileset", route: "/collections/{collectionId}/tiles/{tileMatrixSetId}", path: "/collections/kommuner/tiles/utm33n?f=html"},
+	{name: "tileset", route: "/collections/{collectionId}/tiles/{tileMatrixSetId}",
+		path: "/collections/kommuner/tiles/utm33n?f=html"},
 	{name: "tilesets-all", route: "/tiles", path: "/tiles?f=html"},
 	{name: "styles", route: "/collections/{collectionId}/styles", path: "/collections/kommuner/styles?f=html"},
 	{name: "styles-all", route: "/styles", path: "/styles?f=html"},
 	{name: "tileset-all", route: "/tiles/{tileMatrixSetId}", path: "/tiles/WebMercatorQuad?f=html"},
 	{name: "map", route: "/map", path: "/map?f=html", keyed: true},
-	{name: "map-of-one", route: "/collections/{collectionId}/map", path: "/collections/kommuner/map?f=html", keyed: true},
-	{name: "maptilesets", route: "/collections/{collectionId}/map/tiles", path: "/collections/kommuner/map/tiles?f=html"},
-	{name: "maptileset", route: "/collections/{collectionId}/map/tiles/{tileMatrixSetId}", path: "/collections/kommuner/map/tiles/utm33n?f=html"},
+	{name: "map-of-one", route: "/collections/{collectionId}/map", path: "/collections/kommuner/map?f=html",
+		keyed: true},
+	{name: "maptilesets", route: "/collections/{collectionId}/map/tiles",
+		path: "/collections/kommuner/map/tiles?f=html"},
+	{name: "maptileset", route: "/collections/{collectionId}/map/tiles/{tileMatrixSetId}",
+		path: "/collections/kommuner/map/tiles/utm33n?f=html"},
 	{name: "maptilesets-all", route: "/map/tiles", path: "/map/tiles?f=html"},
 	{name: "maptileset-all", route: "/map/tiles/{tileMatrixSetId}", path: "/map/tiles/WebMercatorQuad?f=html"},
 	{name: "processes", route: "/processes", path: "/processes?f=html"},
 	{name: "process", route: "/processes/{processId}", path: "/processes/echo?f=html"},
 	{name: "jobs", route: "/jobs", path: "/jobs?f=html", keyed: true},
-	{name: "job-gone", route: "/jobs/{jobId}", path: "/jobs/0123456789abcdef?f=html", status: http.StatusNotFound, keyed: true},
+	{name: "job-gone", route: "/jobs/{jobId}", path: "/jobs/0123456789abcdef?f=html", status: http.StatusNotFound,
+		keyed: true},
 	{name: "process-file", route: "/processes/{processId}", path: "/processes/enrich-table?f=html"},
 	{name: "process-export", route: "/processes/{processId}", path: "/processes/export-by-area-gpkg?f=html"},
 	{name: "codelists", route: "/codelists", path: "/codelists?f=html"},
@@ -84,14 +95,20 @@ var pageKinds = []pageKind{
 	{name: "schemes", route: "/codes", path: "/codes?f=html"},
 	{name: "codes", route: "/codes/{schemeId}", path: "/codes/kommune?f=html&datetime=2019-06-01"},
 	{name: "code", route: "/codes/{schemeId}/{code}", path: "/codes/kommune/0712?f=html"},
-	{name: "lineage", route: "/collections/{collectionId}/items/{featureId}/lineage", path: "/collections/kommuner/items/1580/lineage?f=html&until=2019-01-01", keyed: true},
-	{name: "versions", route: "/collections/{collectionId}/items/{featureId}/versions", path: "/collections/divisions_versions/items/kommune-0301-18380101/versions?f=html", keyed: true},
-	{name: "events", route: "/collections/{collectionId}/items", path: "/collections/divisions_events/items?f=html&limit=25", keyed: true},
-	{name: "events-of-a-day", route: "/collections/{collectionId}/items", path: "/collections/divisions_events/items?f=html&datetime=2020-01-01&limit=10", keyed: true},
-	{name: "item-history", route: "/collections/{collectionId}/items/{featureId}", path: "/collections/kommuner/items/1580?f=html", keyed: true},
+	{name: "lineage", route: "/collections/{collectionId}/items/{featureId}/lineage",
+		path: "/collections/kommuner/items/1580/lineage?f=html&until=2019-01-01", keyed: true},
+	{name: "versions", route: "/collections/{collectionId}/items/{featureId}/versions",
+		path: "/collections/divisions_versions/items/kommune-0301-18380101/versions?f=html", keyed: true},
+	{name: "events", route: "/collections/{collectionId}/items",
+		path: "/collections/divisions_events/items?f=html&limit=25", keyed: true},
+	{name: "events-of-a-day", route: "/collections/{collectionId}/items",
+		path: "/collections/divisions_events/items?f=html&datetime=2020-01-01&limit=10", keyed: true},
+	{name: "item-history", route: "/collections/{collectionId}/items/{featureId}",
+		path: "/collections/kommuner/items/1580?f=html", keyed: true},
 	{name: "changes", route: "/changes", path: "/changes?f=html&limit=5", keyed: true},
 	{name: "changes-latest", route: "/changes/latest", path: "/changes/latest?f=html", keyed: true},
-	{name: "retired", route: "-", path: "/collections/kommuner/items/1507?f=html", status: http.StatusGone, keyed: true},
+	{name: "retired", route: "-", path: "/collections/kommuner/items/1507?f=html", status: http.StatusGone,
+		keyed: true},
 	{name: "search", route: "/search", path: "/search?f=html&q=oslo", keyed: true},
 	{name: "about", route: "/about", path: "/about?f=html"},
 	{name: "accessibility", route: "/accessibility", path: "/accessibility?f=html"},
@@ -100,9 +117,11 @@ var pageKinds = []pageKind{
 	{name: "key", route: "/key", path: "/key?f=html"},
 	{name: "key-code-used", route: "/key", path: "/key?f=html&code=used", status: http.StatusGone},
 	{name: "no-such-page", route: "-", path: "/no/such/page?f=html", status: http.StatusNotFound},
-	{name: "no-such-item", route: "-", path: "/collections/kommuner/items/9999?f=html", status: http.StatusNotFound, keyed: true},
+	{name: "no-such-item", route: "-", path: "/collections/kommuner/items/9999?f=html", status: http.StatusNotFound,
+		keyed: true},
 	{name: "bad-lookup", route: "-", path: "/lookup?f=html&lat=x&lon=10,7", status: http.StatusBadRequest, keyed: true},
-	{name: "bad-request", route: "-", path: "/collections/kommuner/items?f=html&limit=x&foo=%3Cb%3E&bbox=1", status: http.StatusBadRequest, keyed: true},
+	{name: "bad-request", route: "-", path: "/collections/kommuner/items?f=html&limit=x&foo=%3Cb%3E&bbox=1",
+		status: http.StatusBadRequest, keyed: true},
 }
 
 // reader is somebody who opens a page.
@@ -158,7 +177,8 @@ func visitors(n int) (out []reader) {
 
 func TestEveryPairOfReadersIsCovered(t *testing.T) {
 	t.Parallel()
-	kinds := []func(reader) string{func(r reader) string { return r.who }, func(r reader) string { return r.lang }, func(r reader) string { return fmt.Sprint(r.dark) },
+	kinds := []func(reader) string{func(r reader) string { return r.who }, func(r reader) string { return r.lang },
+		func(r reader) string { return fmt.Sprint(r.dark) },
 		func(r reader) string { return fmt.Sprint(r.noScript) }, func(r reader) string { return r.mount }}
 	sizes := []int{3, 3, 2, 2, 2}
 	for i, a := range kinds {
@@ -295,7 +315,10 @@ func TestBrowser(t *testing.T) {
 	t.Run("draws maps of tiles that can be read", func(t *testing.T) { tileContrast(t, ctx, s, checks) })
 	t.Run("moves maps of tiles", func(t *testing.T) { moveTiles(t, ctx, s, checks) })
 	t.Run("begins maps of tiles where most is", func(t *testing.T) { beginsAtMost(t, ctx, checks) })
-	t.Run("asks less often for tiles that are not ready", func(t *testing.T) { asksLess(keyboard{newTab(t, ctx, true, checks), t}, s, `{}`, 40_000) })
+	t.Run("asks less often for tiles that are not ready", func(
+		t *testing.T) {
+		asksLess(keyboard{newTab(t, ctx, true, checks), t}, s, `{}`, 40_000)
+	})
 	t.Run("asks no sooner for tiles than it is told", func(t *testing.T) {
 		asksLess(keyboard{newTab(t, ctx, true, checks), t}, s, `{ "Retry-After": "90" }`, 90_000)
 	})
@@ -304,7 +327,8 @@ func TestBrowser(t *testing.T) {
 // everyPage opens every kind of page as some readers, and asks of each: nothing in the console, no request but to the server, no fault
 // that axe-core finds, valid HTML, links that lead somewhere, and a page that is light, narrow, still and printable.
 func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe bool) {
-	f := &findings{faults: map[string][]string{}, links: map[string]visit{}, bodies: map[[sha256.Size]byte]visit{}, pages: map[[sha256.Size]byte][]byte{}, most: map[string]float64{}}
+	f := &findings{faults: map[string][]string{}, links: map[string]visit{}, bodies: map[[sha256.Size]byte]visit{},
+		pages: map[[sha256.Size]byte][]byte{}, most: map[string]float64{}}
 	start := time.Now()
 	const workers = 4
 	var wg sync.WaitGroup
@@ -321,7 +345,8 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 		})
 	}
 	for n, k := range pageKinds {
-		if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && !slices.Contains(strings.Split(only, ","), k.name) { // while these are worked on
+		// while these are worked on
+		if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && !slices.Contains(strings.Split(only, ","), k.name) {
 			continue
 		}
 		for _, r := range visitors(n) {
@@ -353,7 +378,8 @@ func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe
 func (b *tab) remember(t *testing.T, a *api) {
 	t.Helper()
 	yes := true
-	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: apikey.Cookie, Value: a.key, URL: a.URL + "/", HTTPOnly: &yes, SameSite: network.CookieSameSiteStrict})
+	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{
+		Name: apikey.Cookie, Value: a.key, URL: a.URL + "/", HTTPOnly: &yes, SameSite: network.CookieSameSiteStrict})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +424,8 @@ func (f *findings) look(b *tab, v visit, haveAxe bool) error {
 		change     func(*window)
 	}{
 		{"readable()", nil},
-		{"accessible()", func(w *window) { w.noScript = false }}, // the page is loaded: its own scripts run no more, but axe-core needs timers
+		// the page is loaded: its own scripts run no more, but axe-core needs timers
+		{"accessible()", func(w *window) { w.noScript = false }},
 		{"still()", func(w *window) { w.reduced = true }},
 		{"unbroken()", func(w *window) { w.width, w.height = 360, 740 }},
 		{"narrow()", func(w *window) { w.width, w.height = 320, 256 }}, // 1280 by 1024 at 400 % (WCAG 2.2, 1.4.10)
@@ -467,7 +494,8 @@ func (f *findings) weigh(v visit, tr traffic) {
 			documents++
 			total += r.bytes
 		case network.ResourceTypeScript:
-			if strings.Contains(r.url, "/static/map.") { // that of maps, which is loaded where one is looked at, has a bound of its own
+			// that of maps, which is loaded where one is looked at, has a bound of its own
+			if strings.Contains(r.url, "/static/map.") {
 				if r.bytes > maxMap {
 					f.add(v, fmt.Sprintf("the map's script weighs %.0f bytes", r.bytes))
 				}
@@ -523,7 +551,8 @@ func (f *findings) followLinks(t *testing.T) {
 				r := v.api.get(address, header...)
 				if r.StatusCode >= 400 {
 					// A page of an error leads to itself in other languages.
-					if own, _, _ := strings.Cut(v.kind.path, "?"); v.kind.status != r.StatusCode || !strings.Contains(address, own) {
+					if own, _, _ := strings.Cut(v.kind.path, "?"); v.kind.status != r.StatusCode ||
+						!strings.Contains(address, own) {
 						f.add(v, fmt.Sprintf("leads to %d: %s", r.StatusCode, address))
 					}
 					continue
@@ -570,7 +599,8 @@ func (f *findings) validate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	program, err := filepath.Abs(filepath.Join("testdata", "browser", "node_modules", "html-validate", "bin", "html-validate.mjs"))
+	program, err := filepath.Abs(filepath.Join("testdata", "browser", "node_modules", "html-validate", "bin",
+		"html-validate.mjs"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ func (v *visitor) follow(selector string) {
 	v.clicks++
 	v.must(fmt.Sprintf(`if (!document.querySelector(%q)) throw new Error("there is no such element")`, selector), nil)
 	status, err := v.load(chromedp.Steps(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: fmt.Sprintf(`document.querySelector(%q).click()`, selector), ContextID: v.world})
+		_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{
+			Expression: fmt.Sprintf(`document.querySelector(%q).click()`, selector), ContextID: v.world})
 		return err
 	})))
 	if err != nil || status != http.StatusOK {
@@ -143,7 +144,8 @@ var visitorTasks = []struct {
 		v.visit(v.w, s.open.URL+"/collections/kommuner/items?f=html&lang=nb&navn.like=oslo&areal_km2.from=mange&limit=5", http.StatusBadRequest)
 		v.write(`[name="areal_km2.from"]`, "100")
 		v.follow("main details button")
-		if u := v.address().Query(); u.Get("navn.like") != "oslo" || u.Get("limit") != "5" || v.text(".table tbody th a") != "Oslo" {
+		if u := v.address().Query(); u.Get("navn.like") != "oslo" || u.Get("limit") != "5" ||
+			v.text(".table tbody th a") != "Oslo" {
 			v.t.Errorf("the form leads to %v", u)
 		}
 	}},
@@ -187,7 +189,8 @@ func visitTasks(t *testing.T, ctx context.Context, checks string) {
 		for _, w := range []window{{width: 1440, height: 900}, phone} {
 			w.noScript, w.reduced = noScript, true
 			for _, task := range visitorTasks {
-				v := &visitor{keyboard: k, name: fmt.Sprintf("%s, %d wide, scripts %t", task.name, w.width, !noScript), w: w}
+				v := &visitor{keyboard: k, name: fmt.Sprintf("%s, %d wide, scripts %t", task.name, w.width, !noScript),
+					w: w}
 				k.visit(w, s.open.URL+"/?f=html&lang=nb", http.StatusOK)
 				task.do(v, s)
 				if v.clicks > task.clicks {

@@ -58,12 +58,16 @@ func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Conte
 		alive.Close()
 		close(gone)
 	}()
-	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(append(chromedp.DefaultExecAllocatorOptions[:], // the end of the test would kill it at once
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir), chromedp.Env("TMPDIR="+dir),
-		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.Stderr = holds }),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), // no name is looked up: whatever a page loads from elsewhere fails
-	), flags...)...)
+	// the end of the test would kill it at once
+	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()),
+		append(append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir),
+			chromedp.Env("TMPDIR="+dir),
+			chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) { cmd.Stderr = holds }),
+			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+			// no name is looked up: whatever a page loads from elsewhere fails
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		), flags...)...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	t.Cleanup(func() {
 		within, enough := context.WithTimeout(ctx, time.Minute)
@@ -152,7 +156,8 @@ func newTab(t *testing.T, ctx context.Context, fresh bool, checks string) *tab {
 	}
 	_, err := chromedp.Call(ctx, audits.Enable, cdp.Empty{})
 	if err == nil {
-		_, err = chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		_, err = chromedp.Call(ctx, emulation.SetFocusEmulationEnabled,
+			emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -191,10 +196,12 @@ func (b *tab) hear(ev any) {
 		}
 		tr.faults = append(tr.faults, fmt.Sprintf("console.%s: %s", ev.Type, strings.Join(words, " ")))
 	case *runtime.EventExceptionThrown:
-		tr.faults = append(tr.faults, "exception: "+(&chromedp.ExceptionError{ExceptionDetails: ev.ExceptionDetails}).Error())
+		tr.faults = append(tr.faults, "exception: "+(&chromedp.ExceptionError{
+			ExceptionDetails: ev.ExceptionDetails}).Error())
 	case *cdplog.EventEntryAdded:
 		// That the document itself answers with an error is what some pages are for.
-		if e := ev.Entry; (e.Level == cdplog.EntryLevelError || e.Level == cdplog.EntryLevelWarning) && (e.Source != cdplog.EntrySourceNetwork || len(tr.requests) == 0 || e.URL != tr.requests[0].url) {
+		if e := ev.Entry; (e.Level == cdplog.EntryLevelError || e.Level == cdplog.EntryLevelWarning) &&
+			(e.Source != cdplog.EntrySourceNetwork || len(tr.requests) == 0 || e.URL != tr.requests[0].url) {
 			tr.faults = append(tr.faults, fmt.Sprintf("%s %s: %s %s", e.Source, e.Level, e.Text, e.URL))
 		}
 	case *audits.EventIssueAdded:
@@ -215,13 +222,16 @@ func (b *tab) set(w window) error {
 	if w.print {
 		media = "print"
 	}
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}}})
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}}})
 	if err == nil {
-		_, err = chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: w.noScript})
+		_, err = chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: w.noScript})
 	}
 	if err == nil {
-		_, err = chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: w.width, Height: w.height, DeviceScaleFactor: 1})
+		_, err = chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride,
+			emulation.SetDeviceMetricsOverrideParams{Width: w.width, Height: w.height, DeviceScaleFactor: 1})
 	}
 	return err
 }
@@ -252,7 +262,8 @@ func (b *tab) load(act chromedp.Action[chromedp.Void]) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	world, err := chromedp.Call(b.ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: tree.FrameTree.Frame.ID, WorldName: "checks"})
+	world, err := chromedp.Call(b.ctx, page.CreateIsolatedWorld,
+		page.CreateIsolatedWorldParams{FrameID: tree.FrameTree.Frame.ID, WorldName: "checks"})
 	if err != nil {
 		return 0, err
 	}
@@ -265,7 +276,8 @@ func (b *tab) ask(expression string, v any) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	yes := true
-	res, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ContextID: b.world, AwaitPromise: &yes, ReturnByValue: &yes})
+	res, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: expression, ContextID: b.world, AwaitPromise: &yes, ReturnByValue: &yes})
 	if err != nil {
 		return fmt.Errorf("%.60s: %w", expression, err)
 	}

@@ -33,7 +33,8 @@ import (
 // moveTiles looks at the map of tiles in each kind of grid, and goes through it by keys, buttons and mouse.
 func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
-	for _, grid := range []string{"WebMercatorQuad", "WorldCRS84Quad", "EPSG3575Quad", "EuropeanETRS89_LAEAQuad", "UTM33WGS84Quad", "utm33n"} {
+	for _, grid := range []string{"WebMercatorQuad", "WorldCRS84Quad", "EPSG3575Quad", "EuropeanETRS89_LAEAQuad",
+		"UTM33WGS84Quad", "utm33n"} {
 		k.visit(desk, s.open.URL+"/collections/kommuner/tiles/"+grid+"?f=html&lang=en", 200)
 		k.mapShown()
 		if n := 0; k.ask("mapColours()", &n) != nil || n < 16 {
@@ -94,8 +95,10 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "felt", Table: "felt", Public: true, Key: store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeInteger}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}},
-			Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
+		c := &store.Collection{ID: "felt", Table: "felt", Public: true,
+			Key:        store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeInteger},
+			Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}},
+			Geometry:   &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +109,8 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 				x, y = float64([]int{-61, 55, -53}[i-600]), float64([]int{16, -21, 4}[i-600])
 			}
 			var b []byte
-			if b, err = wkb.Marshal(orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + .4, y + .4}}.ToPolygon()); err == nil {
+			if b, err = wkb.Marshal(orb.Bound{Min: orb.Point{x, y},
+				Max: orb.Point{x + .4, y + .4}}.ToPolygon()); err == nil {
 				err = add(int64(i+1), store.Geometry{WKB: b})
 			}
 		}
@@ -115,7 +119,8 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 		}
 	})(gpkg.Create(t.Context(), path))
 	a := serve(t, path, func(c *config.Config) { c.Auth = "open" })
-	if page := string(a.get("/collections/felt?f=html&lang=en").wants(200).Body); !strings.Contains(page, ">The extent of the data.</span>") {
+	if page := string(a.get("/collections/felt?f=html&lang=en").wants(200).Body); !strings.Contains(
+		page, ">The extent of the data.</span>") {
 		t.Error("an extent is not called one")
 	}
 	k := keyboard{newTab(t, ctx, true, checks), t}
@@ -209,7 +214,8 @@ func asksLess(k keyboard, s site, headers string, most float64) {
 	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
 	k.press("+++")
 	var longest float64
-	for until := time.Now().Add(15 * time.Second); longest < most && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(15 * time.Second); longest < most &&
+		time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		if err := k.ask(`+(document.documentElement.dataset.longest ?? 0)`, &longest); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +253,8 @@ func (k keyboard) mapShown() {
 	if err := k.ask("mapShown()", nil); err != nil {
 		k.t.Fatal(err)
 	}
-	if err := k.ask(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, nil); err != nil {
+	if err := k.ask(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`,
+		nil); err != nil {
 		k.t.Fatal(err)
 	}
 	if err := k.ask("mapShown()", nil); err != nil {

@@ -21,8 +21,10 @@ var phone = window{width: 360, height: 740}
 // hitsFirst opens what was searched on a small and on a large screen: the first hit is seen without scrolling, and so is what it is sorted by.
 func hitsFirst(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
-	for _, path := range []string{"/collections/kommuner/items?f=html&q=b%C3%A6rum", "/collections/sted/items?f=html&kommunenummer=1101", "/collections/stedsnavn/items?f=html&q=os&limit=5",
-		"/collections/kommuner/items?f=html&sortby=-areal_km2&filter=areal_km2%3E2000", "/collections/kommuner/items?f=html"} {
+	for _, path := range []string{"/collections/kommuner/items?f=html&q=b%C3%A6rum",
+		"/collections/sted/items?f=html&kommunenummer=1101", "/collections/stedsnavn/items?f=html&q=os&limit=5",
+		"/collections/kommuner/items?f=html&sortby=-areal_km2&filter=areal_km2%3E2000",
+		"/collections/kommuner/items?f=html"} {
 		for _, w := range []window{phone, {width: 1440, height: 900}} {
 			for _, lang := range []string{"nb", "nn", "en"} {
 				k.visit(w, s.open.URL+path+"&lang="+lang, http.StatusOK)
@@ -67,7 +69,8 @@ func contrast(a, b color.RGBA) float64 {
 // tileContrast looks at the pixels of the map of tiles of a feature, by the same measure: the outline stands out from all grounds, and land is not sea.
 func tileContrast(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
-	for _, path := range []string{"/collections/kommuner/items/1103", "/collections/fylker/items/11", "/collections/sted/items/2"} {
+	for _, path := range []string{"/collections/kommuner/items/1103", "/collections/fylker/items/11",
+		"/collections/sted/items/2"} {
 		for _, dark := range []bool{false, true} {
 			k.visit(window{width: 1280, height: 900, dark: dark}, s.open.URL+path+"?f=html&lang=en", http.StatusOK)
 			k.mapShown()
@@ -106,9 +109,11 @@ func tileContrast(t *testing.T, ctx context.Context, s site, checks string) {
 // mapContrast looks at the pixels of the drawn map of a feature: its outline stands out by 3:1 from all that the map is made of.
 func mapContrast(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
-	for _, path := range []string{"/collections/kommuner/items/3201", "/collections/kommuner/items/1103", "/collections/fylker/items/11"} {
+	for _, path := range []string{"/collections/kommuner/items/3201", "/collections/kommuner/items/1103",
+		"/collections/fylker/items/11"} {
 		for _, dark := range []bool{false, true} {
-			k.visit(window{width: 1280, height: 900, dark: dark, noScript: true}, s.open.URL+path+"?f=html&lang=en", http.StatusOK)
+			k.visit(window{width: 1280, height: 900, dark: dark, noScript: true}, s.open.URL+path+"?f=html&lang=en",
+				http.StatusOK)
 			var line []float64 // the colour of the outline, as the style sheet has it, and where the map is
 			err := k.ask(`(() => { const m = document.querySelector("svg.map"), b = m.getBoundingClientRect();
 				return [...getComputedStyle(m.querySelector(".here path")).stroke.match(/\d+/g).map(Number), b.left, b.top, b.right, b.bottom]; })()`, &line)

@@ -18,87 +18,88 @@ import (
 	"grense/internal/store"
 )
 
-// A Call is one request on its way through the server: what was asked, resolved step by step. It lives as long as the request.
+// Call is a request and what the server has derived from it. It lives as long as the request.
 type Call struct {
-	state store.Version // of a file when a page in HTML first asked for its rows; "": it did not
+	state store.Version // version of a file at the first query of a page in HTML; "" before
 
 	s          *Kit
 	Request    *http.Request
-	Response   *response // what the handler writes to, below what compresses
+	Response   *response // the handler's writer, below compression
 	Route      *Route
-	ID         string // of the request, as in the log and in problem documents
+	ID         string // request id, as in the log and in problem documents
 	Trace      string // header traceparent of the request; "" for none
 	traceID    string // the trace in it
 	Mount      string // "" or "/v1"
-	Root       string // absolute URL that links start with, without mount and without a slash at its end
+	Root       string // absolute URL at the start of links, without mount and final slash
 	Catalog    *store.Catalog
 	Collection *store.Collection // of a route below a collection
 	Format     Format            // negotiated
-	asked      bool              // f was given
+	asked      bool              // the request has f
 	Lang       string            // nb, nn or en
-	KeyID      string            // "" when no key was needed or given
-	holds      bool              // a valid key came with a page about data, which then shows what others do not see
-	Address    string            // of the client, as the nearest proxy that is not trusted sees it
-	held       int               // bytes of the answer that flight knows of
-	Right      *limit.Ticket     // to ask the store; nil: not asked yet
-	paid       bool              // as a page, for what the store was not asked for
+	KeyID      string            // "" if no key was needed or given
+	holds      bool              // a valid key came with a page about data, which then shows more
+	Address    string            // of the client: the nearest address that is not a trusted proxy
+	held       int               // bytes of the response that Flight counts
+	Right      *limit.Ticket     // ticket for queries; nil before the first
+	paid       bool              // charged as a page, for a response without a query
 
 	Values  url.Values // all query parameters
-	encoded string     // see call.canonical; "": not known, or nothing
-	Form    bool       // the body is that of a form of ours
-	body    string     // the filter that the body brings; "" for none
+	encoded string     // see Canonical; "" before the first call
+	Form    bool       // the body is a form of our own
+	body    string     // the filter in the body; "" if there is none
 
-	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
+	// Params holds the parsed query parameters: the struct that New of the route returned; nil if the route has none.
 	Params    any
-	Files     keptState      // that links to files were made of
+	Files     linkVersions   // versions to which links to files refer
 	Single    bool           // the response is for this request alone
-	Roughly   bool           // a map was drawn without shared borders, which are being made
-	Retries   int            // how often the answer was begun anew, since the data changed
-	Early     store.Snapshot // the state that a large page is read from, which begins early; nil: none is held
-	continues bool           // the request follows a page, by its cursor
-	forgives  bool           // some query parameter has the name of a property with an ending
+	Roughly   bool           // a map was drawn without shared borders, which are still being built
+	Retries   int            // number of restarts because the data changed
+	Early     store.Snapshot // snapshot of a large page that is sent early; nil if there is none
+	continues bool           // the request has a cursor: it continues a download
+	forgives  bool           // a parameter is a property name with an ending
 
-	keep   *keeping // nil: the answer is not kept
-	cached bool     // the answer was kept before
+	keep   *entry // nil if the response will not be cached
+	cached bool   // the response came from the cache
 
 	op      string // name of the route, for the log and the metrics
 	refused string // why the request was refused; "": it was not, or a protocol with errors of its own refused it
 
-	Operation string // operation of the protocol that the route speaks, once it is known: for the log and the metrics
+	Operation string // operation within a protocol such as SOAP, for log and metrics
 
-	Began time.Time // see call.now; zero: nobody has asked
+	Began time.Time // see Now; zero before the first call
 }
 
-// keptState are the names of states that links to files were made of, by collection; of a file "" has that of all. A name is "" where the store did not tell.
-type keptState struct {
-	Asked   bool // a database was, since files of it may be kept
-	Unknown bool // it did not tell
+// linkVersions holds the data versions to which links to files refer, by collection; "" is the version of all data. A
+// version is "" if the store does not know it.
+type linkVersions struct {
+	Asked   bool // the version of a database was queried, since its files may be cached
+	Unknown bool // the version is not known
 	Names   map[string]string
 }
 
 type callKey struct{}
 
-// NewCall returns a call without a client, of the catalog as it is now.
+// NewCall returns a call without a client, with the current catalog.
 func (s *Kit) NewCall() *Call { return &Call{s: s, Catalog: s.Store.Catalog()} }
 
-// CallOf returns the call that the middleware made for a request.
+// CallOf returns the call of a request.
 func CallOf(r *http.Request) *Call {
 	c, _ := r.Context().Value(callKey{}).(*Call)
 	return c
 }
 
-// CallIn returns the call of a request's context; false where there is none.
+// CallIn returns the call of a request's context; ok is false if there is none.
 func CallIn(ctx context.Context) (*Call, bool) {
 	c, ok := ctx.Value(callKey{}).(*Call)
 	return c, ok
 }
 
-// Enter says that the call has reached a route at a mount.
+// Enter sets the route, the mount and the current catalog.
 func (c *Call) Enter(r *http.Request, rt *Route, mount string) {
 	c.Request, c.Route, c.Mount, c.Catalog = r, rt, mount, c.s.Store.Catalog()
 }
 
-// Writer is what the answer is written to; nil for a call without a client.
+// Writer returns the writer of the response; nil for a call without a client.
 func (c *Call) Writer() http.ResponseWriter {
 	if c.Response == nil {
 		return nil
@@ -106,13 +107,13 @@ func (c *Call) Writer() http.ResponseWriter {
 	return c.Response
 }
 
-// Begun reports whether the first byte of the answer is out.
+// Begun reports whether the header of the response has been written.
 func (c *Call) Begun() bool { return c.Response != nil && c.Response.Status != 0 }
 
-// Base is the absolute URL of the mount, without a slash at its end.
+// Base returns the absolute URL of the mount, without a slash at the end.
 func (c *Call) Base() string { return c.Root + c.Mount }
 
-// PathParam returns a variable of the path, unescaped; "" when the escape is broken.
+// PathParam returns a path variable, unescaped; "" if the escape is invalid.
 func (c *Call) PathParam(name string) string {
 	v, err := url.PathUnescape(chi.URLParam(c.Request, name))
 	if err != nil {
@@ -121,13 +122,14 @@ func (c *Call) PathParam(name string) string {
 	return v
 }
 
-// Resolve runs the steps between the router and the handler: collection (404), key (401), parameters (400), representation (400,
-// 406). The key of a data route is checked before anything inside the collection is told.
+// Resolve checks the collection (404), the key (401), parameters (400) and the representation (400, 406), in this
+// order. Without a key, clients learn nothing about the content of a collection.
 func (c *Call) Resolve() error {
 	if id := chi.URLParam(c.Request, "collectionId"); id != "" {
 		coll, ok := c.Catalog.Collection(c.PathParam("collectionId"))
 		if !ok || !coll.Public {
-			return problem.NotFoundf("there is no collection %q; %s/collections lists all", Clip(c.PathParam("collectionId")), c.Base())
+			return problem.NotFoundf("there is no collection %q; %s/collections lists all",
+				Clip(c.PathParam("collectionId")), c.Base())
 		}
 		c.Collection = coll
 	}
@@ -139,7 +141,7 @@ func (c *Call) Resolve() error {
 			return err
 		}
 	}
-	if c.bringsFilter() {
+	if c.filterInBody() {
 		if err := c.readFilter(); err != nil {
 			return err
 		}
@@ -168,10 +170,10 @@ func (c *Call) Resolve() error {
 	return all
 }
 
-// Ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
-// slow reader must not hold a turn. An answer of another version of the catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
+// Ask calls fn, which queries the store: queries wait for slots, and their time is limited. fn must not write to the
+// client, since a slow client would occupy a slot. If the catalog has been replaced, Ask returns store.ErrChanged.
 func (c *Call) Ask(fn func(context.Context) error) error {
-	c.Response.Resting() // the question has a turn of its own
+	c.Response.Resting() // the query has a slot of its own
 	if c.Format.F == AsHTML.F && c.state == "" && !c.Catalog.Live {
 		var err error
 		if c.state, err = c.s.Store.Version(c.Asking(c.Request.Context())); err != nil {
@@ -180,7 +182,7 @@ func (c *Call) Ask(fn func(context.Context) error) error {
 	}
 	err := fn(c.Asking(c.Request.Context()))
 	if c.s.Store.Catalog().Version != c.Catalog.Version && (err == nil || Classify(err).Kind == problem.Internal) {
-		return errReopened() // the request was read by the previous catalog
+		return errReopened() // the request was checked against the previous catalog
 	}
 	return err
 }
@@ -189,8 +191,8 @@ func errReopened() error {
 	return fmt.Errorf("server: the data were opened again: %w", store.ErrChanged)
 }
 
-// Anew calls fn, and again with the data of now while these change before the first byte of the answer.
-func (c *Call) Anew(fn func() error) error {
+// Retry calls fn, and again with the current catalog if the data changed before the first byte was sent.
+func (c *Call) Retry(fn func() error) error {
 	for n := 1; ; n++ {
 		err := fn()
 		if !errors.Is(err, store.ErrChanged) || n == tries || c.Response != nil && c.Response.Status != 0 {
@@ -200,8 +202,8 @@ func (c *Call) Anew(fn func() error) error {
 	}
 }
 
-// Still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no
-// revision: those that it names.
+// Still returns store.ErrChanged if a file has changed since the first query of an HTML page. Such a page reads the
+// titles of features without knowing their revisions.
 func (c *Call) Still() error {
 	if c.state == "" {
 		return nil
@@ -213,10 +215,10 @@ func (c *Call) Still() error {
 	return err
 }
 
-// Asking returns ctx with the request's right to ask the store.
+// Asking returns ctx with the ticket of the request.
 func (c *Call) Asking(ctx context.Context) context.Context {
 	if c.Right == nil {
-		c.Right = c.Ticket(c.continues) // a page that follows another is part of a download
+		c.Right = c.Ticket(c.continues) // a page with a cursor continues a download
 		if p, ok := c.Params.(selectsFeatures); ok && p.selection().Hits {
 			c.Right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
 		}
@@ -224,7 +226,7 @@ func (c *Call) Asking(ctx context.Context) context.Context {
 	return c.Right.With(ctx)
 }
 
-// Owner is whose share of the server a request takes: that of its key, else of its address.
+// Owner returns the owner in queues and rates: the key, or the client's network address without a key.
 func (c *Call) Owner() string {
 	if c.KeyID != "" {
 		return c.KeyID
@@ -232,7 +234,8 @@ func (c *Call) Owner() string {
 	return shareOf(c.Address)
 }
 
-// caller is who breaks off what it asks for: one address of an owner, since programs at many addresses may have one key.
+// caller identifies a client in the limit of cancelled requests: one address of an owner, since programs at many
+// addresses may use one key.
 func (c *Call) caller() string { return c.Owner() + " " + shareOf(c.Address) }
 
 func First(v []string) string {
@@ -242,7 +245,7 @@ func First(v []string) string {
 	return v[0]
 }
 
-// Clip shortens a text of the client for a message.
+// Clip shortens a text from the client for a message.
 func Clip(s string) string {
 	const most = 100
 	if len(s) <= most {

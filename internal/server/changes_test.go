@@ -83,7 +83,8 @@ func (l *living) sql(text string, args ...any) {
 
 func (l *living) create(name string) {
 	l.tables[name] = &livingTable{rows: map[string]livingRow{}}
-	l.sql("CREATE TABLE " + name + " (id text PRIMARY KEY, name text, extra bigint, hidden text DEFAULT 'x', geom geometry(Point, 4326))")
+	l.sql("CREATE TABLE " + name + " (id text PRIMARY KEY, name text, extra bigint, hidden text DEFAULT 'x', geom " +
+		"geometry(Point, 4326))")
 }
 
 func (l *living) drop(name string) {
@@ -94,7 +95,8 @@ func (l *living) drop(name string) {
 // put writes a row; hidden is a column that nobody is served.
 func (l *living) put(table, id string, r livingRow) {
 	l.tables[table].rows[id] = r
-	l.sql("INSERT INTO "+table+" (id, name, extra, geom) VALUES ($1, $2, $3, ST_GeomFromText($4, 4326)) ON CONFLICT (id) DO UPDATE SET name = excluded.name, extra = excluded.extra, geom = excluded.geom",
+	l.sql("INSERT INTO "+table+" (id, name, extra, geom) VALUES ($1, $2, $3, ST_GeomFromText($4, 4326)) ON CONFLICT "+
+		"(id) DO UPDATE SET name = excluded.name, extra = excluded.extra, geom = excluded.geom",
 		id, r.name, r.extra, wkt.MarshalString(r.at))
 }
 
@@ -127,9 +129,11 @@ func (l *living) write() {
 	defer w.Close()
 	for _, name := range slices.Sorted(maps.Keys(l.tables)) {
 		x := l.tables[name]
-		c := &store.Collection{ID: name, Table: name, Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "name",
-			Properties: []store.Property{{Name: "name", Column: "name", Type: cql2.TypeText}, {Name: "extra", Column: "extra", Type: cql2.TypeInteger}},
-			Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.CRS84}}
+		c := &store.Collection{ID: name, Table: name, Public: true,
+			Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "name",
+			Properties: []store.Property{{Name: "name", Column: "name", Type: cql2.TypeText},
+				{Name: "extra", Column: "extra", Type: cql2.TypeInteger}},
+			Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.CRS84}}
 		if x.wide {
 			c.Properties = append(c.Properties, store.Property{Name: "wide", Column: "wide", Type: cql2.TypeText})
 		}
@@ -187,7 +191,8 @@ func (l *living) step(r *rand.Rand) (defined bool) {
 		case n < 12:
 			l.remove(name, id)
 		default:
-			l.put(name, id, livingRow{"name " + strconv.Itoa(r.IntN(3)), int64(r.IntN(3)), orb.Point{float64(r.IntN(5)), 60}})
+			l.put(name, id, livingRow{"name " + strconv.Itoa(r.IntN(3)), int64(r.IntN(3)),
+				orb.Point{float64(r.IntN(5)), 60}})
 		}
 	}
 	return defined
@@ -310,7 +315,9 @@ func TestACopyThatFollowsChangesEqualsTheSource(t *testing.T) {
 	for n := 0; n < points; n++ {
 		for range 1 + r.IntN(2) {
 			l.settle(a, l.step(r))
-			if err := a.srv.RecordChanges(t.Context()); errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrUnavailable) { // a table was just made anew
+			// a table was just made anew
+			if err := a.srv.RecordChanges(t.Context()); errors.Is(err, store.ErrChanged) ||
+				errors.Is(err, store.ErrUnavailable) {
 				err = a.srv.RecordChanges(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -332,7 +339,8 @@ func TestACopyThatFollowsChangesEqualsTheSource(t *testing.T) {
 				}
 			}
 			if !maps.EqualFunc(x.held, want, maps.Equal) {
-				t.Fatalf("at point %d the copy is\n%v\nwant\n%v\n%s", n, x.held, want, strings.Join(x.seen[max(0, len(x.seen)-20):], "\n"))
+				t.Fatalf("at point %d the copy is\n%v\nwant\n%v\n%s", n, x.held, want,
+					strings.Join(x.seen[max(0, len(x.seen)-20):], "\n"))
 			}
 		}
 	}
@@ -384,7 +392,8 @@ func TestChangesAreReadInParts(t *testing.T) {
 	if len(tail["changes"].([]any)) != 0 || tail["last"] != last {
 		t.Errorf("after the last: %v", tail)
 	}
-	for _, bad := range []string{"?after=-1", "?after=x", "?limit=0", "?since=1", "?f=rss", "?after=99999999999999999999"} {
+	for _, bad := range []string{"?after=-1", "?after=x", "?limit=0", "?since=1", "?f=rss",
+		"?after=99999999999999999999"} {
 		a.get("/changes" + bad).wants(400)
 	}
 	a.get("/changes/latest?after=1").wants(400)
@@ -410,7 +419,8 @@ func TestChangesAsAtomAndJSONFeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mount := range []string{"", "/v1"} {
-		for _, r := range []answer{a.get(mount + "/changes/latest?f=atom&lang=en").wants(200), a.get(mount+"/changes/latest?lang=en", "Accept", "application/atom+xml").wants(200)} {
+		for _, r := range []answer{a.get(mount + "/changes/latest?f=atom&lang=en").wants(200),
+			a.get(mount+"/changes/latest?lang=en", "Accept", "application/atom+xml").wants(200)} {
 			if ct := r.Header.Get("Content-Type"); ct != "application/atom+xml; charset=utf-8" {
 				t.Errorf("type %s", ct)
 			}
@@ -434,20 +444,23 @@ func TestChangesAsAtomAndJSONFeed(t *testing.T) {
 				Title   string `xml:"title"`
 				Updated string `xml:"updated"`
 			}) bool {
-				return e.Title == "a: Ås & Sør <i> (1) – changed" && e.ID == a.URL+"/changes?after=2&limit=1" && e.Updated != ""
+				return e.Title == "a: Ås & Sør <i> (1) – changed" && e.ID == a.URL+"/changes?after=2&limit=1" &&
+					e.Updated != ""
 			}) {
 				t.Errorf("%s", r.Body)
 			}
 		}
 		r := a.get(mount + "/changes/latest?f=jsonfeed&lang=en").wants(200)
 		doc := r.json()
-		if r.Header.Get("Content-Type") != "application/feed+json" || doc["version"] != "https://jsonfeed.org/version/1.1" || len(doc["items"].([]any)) != 4 ||
+		if r.Header.Get("Content-Type") != "application/feed+json" ||
+			doc["version"] != "https://jsonfeed.org/version/1.1" || len(doc["items"].([]any)) != 4 ||
 			!strings.HasPrefix(doc["feed_url"].(string), a.URL+mount+"/changes/latest") {
 			t.Errorf("%s", r.Body)
 		}
 		a.get(mount+"/changes", "Accept", "application/feed+json").wants(200)
 		page := string(a.get(mount + "/changes/latest?f=html&lang=nn").wants(200).Body)
-		if !strings.Contains(page, "Ås &amp; Sør &lt;i&gt;") || !strings.Contains(page, "endra") || !strings.Contains(page, mount+"/collections/a/items/1?f=html") {
+		if !strings.Contains(page, "Ås &amp; Sør &lt;i&gt;") || !strings.Contains(page, "endra") ||
+			!strings.Contains(page, mount+"/collections/a/items/1?f=html") {
 			t.Errorf("page: %s", page)
 		}
 	}
@@ -472,7 +485,8 @@ func TestChangesNeedAKeyAndAPlaceToKeepThem(t *testing.T) {
 		t.Errorf("no cure: %s", r.Body)
 	}
 	none.get("/changes/latest").wants(404)
-	if strings.Contains(string(none.get("/openapi").wants(200).Body), `"/changes"`) || !strings.Contains(string(serve(t, "", nil).get("/openapi").wants(200).Body), `"/changes/latest"`) {
+	if strings.Contains(string(none.get("/openapi").wants(200).Body), `"/changes"`) ||
+		!strings.Contains(string(serve(t, "", nil).get("/openapi").wants(200).Body), `"/changes/latest"`) {
 		t.Error("the API definition tells of changes where there are none, or not where there are")
 	}
 }
@@ -515,7 +529,8 @@ func TestACopyThatFollowsChangesHasAllVersions(t *testing.T) {
 		{"4 remove areas 2.20050101, 5 update areas 1.20010101", func(row []any) bool { return row[1] != "Ended" }},
 		{"6 update areas 3.20200101, 7 add areas 2.20050101", set("Young", 3, "2025-01-01")},
 		{"8 update areas 3.20200101, 9 update buildings 1.20121014T164317Z", set("14.0", 1, "14.1")},
-		{"10 remove areas 5.a.20100101, 11 add areas 5.a.20090101, 12 update buildings 1.20121014T164317Z", set("Again", 2, "2009-01-01")},
+		{"10 remove areas 5.a.20100101, 11 add areas 5.a.20090101, 12 update buildings 1.20121014T164317Z",
+			set("Again", 2, "2009-01-01")},
 	} {
 		if step.change != nil {
 			change = step.change
@@ -533,7 +548,8 @@ func TestACopyThatFollowsChangesHasAllVersions(t *testing.T) {
 			t.Errorf("%q, want %q", got, step.entries)
 		}
 		for id, n := range map[string]int{"areas": 7, "buildings": 2} {
-			if want := featuresAt(a, "/collections/"+id+"/items?datetime=0001-01-01/.."); !maps.Equal(x.held[id], want) || step.change == nil && len(want) != n {
+			if want := featuresAt(a, "/collections/"+id+"/items?datetime=0001-01-01/.."); !maps.Equal(
+				x.held[id], want) || step.change == nil && len(want) != n {
 				t.Errorf("after %s the copy of %s is %v, want %v", step.entries, id, x.held[id], want)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// routePath is the path below the base URL, escaped as it came, without a slash at its end. A proxy may have cut the path of the
-// base URL off, or not.
+// routePath returns the path below the base URL, escaped as it came, without a slash at the end. It works whether or
+// not a proxy removes the path of the base URL.
 func (s *Kit) routePath(u *url.URL) string {
 	p := u.EscapedPath()
 	if s.prefix != "" {
@@ -26,8 +26,8 @@ func (s *Kit) routePath(u *url.URL) string {
 	return p
 }
 
-// address is the URL that links of the answer start with, and the address of the client: the configured URL and the peer, or, from a trusted
-// proxy, what it names. The Host header of a client never counts.
+// address returns the URL at the start of links, and the address of the client: the configured URL and the peer, or the
+// values that a trusted proxy sends. It ignores the Host header of clients.
 func (s *Kit) address(r *http.Request) (root, client string) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -52,11 +52,11 @@ func (s *Kit) trusts(peer netip.Addr) bool {
 	return slices.ContainsFunc(s.Config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
-// mostHops is how many proxies in a row are looked through.
+// mostHops bounds the chain of trusted proxies.
 const mostHops = 16
 
-// client is the nearest address that is not of a trusted proxy, as Forwarded (RFC 7239) or X-Forwarded-For tells from right to left. What
-// is malformed or hidden ends the look: the last address known counts.
+// client returns the nearest address that is not a trusted proxy, from Forwarded (RFC 7239) or X-Forwarded-For, read
+// from right to left. A malformed or hidden element ends the search; the last known address counts.
 func (s *Kit) client(peer netip.Addr, h http.Header) netip.Addr {
 	hops := h.Values("X-Forwarded-For")
 	if f := h.Values("Forwarded"); len(f) > 0 {
@@ -82,7 +82,7 @@ func (s *Kit) client(peer netip.Addr, h http.Header) netip.Addr {
 	return peer
 }
 
-// forOf is the parameter for of an element of Forwarded; "" when there is none.
+// forOf returns the parameter for of an element of Forwarded; "" if it has none.
 func forOf(element string) string {
 	for pair := range strings.SplitSeq(element, ";") {
 		if k, v, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(k, "for") {
@@ -92,7 +92,8 @@ func forOf(element string) string {
 	return ""
 }
 
-// shareOf is whose share of the server an address takes: its own, or that of its network of 64 bits, which one subscriber has (RFC 6177).
+// shareOf returns the owner of an address in rates and queues: an IPv4 address, or the /64 network of an IPv6 address,
+// which belongs to one subscriber (RFC 6177).
 func shareOf(client string) string {
 	if !strings.Contains(client, ":") {
 		return client
@@ -101,17 +102,19 @@ func shareOf(client string) string {
 	if err != nil || a.Is4() {
 		return client
 	}
-	p, _ := a.Prefix(64) // 64 bits are in every address of 128
+	p, _ := a.Prefix(64) // an address of 128 bits has 64
 	return p.String()
 }
 
-// hostPattern is what a forwarded host may look like: a name or an address, with a port.
-var hostPattern = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$`)
+// hostPattern matches a forwarded host: a name or an address, with an optional port.
+var hostPattern = regexp.MustCompile(
+	`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$`)
 
-// prefixPattern is what a forwarded path may look like.
+// prefixPattern matches a forwarded path.
 var prefixPattern = regexp.MustCompile(`^(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?$`)
 
-// forwarded reads Forwarded (RFC 7239) or X-Forwarded-*, of the nearest proxy. What is missing or malformed is taken from the base URL.
+// forwarded returns the URL in Forwarded (RFC 7239) or X-Forwarded-* of the nearest proxy. The base URL replaces
+// missing or malformed parts.
 func (s *Kit) forwarded(h http.Header) string {
 	base, _ := url.Parse(s.Root)
 	proto, host, prefix := base.Scheme, base.Host, s.prefix
@@ -138,13 +141,14 @@ func (s *Kit) forwarded(h http.Header) string {
 	} else {
 		set(lastElement(h.Values("X-Forwarded-Proto")), lastElement(h.Values("X-Forwarded-Host")))
 	}
-	if p := lastElement(h.Values("X-Forwarded-Prefix")); prefixPattern.MatchString(p) && path.Clean(p) == strings.TrimSuffix(p, "/") {
+	if p := lastElement(h.Values("X-Forwarded-Prefix")); prefixPattern.MatchString(p) &&
+		path.Clean(p) == strings.TrimSuffix(p, "/") {
 		prefix = strings.TrimSuffix(p, "/")
 	}
 	return proto + "://" + host + prefix
 }
 
-// lastElement is the last element of a list header: the one that the nearest proxy wrote.
+// lastElement returns the last element of a list header: the one that the nearest proxy wrote.
 func lastElement(values []string) string {
 	if len(values) == 0 {
 		return ""

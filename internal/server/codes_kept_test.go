@@ -11,7 +11,8 @@ func TestCodesThatAreAskedAgainAreKept(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
 	documents := func() int {
-		m := regexp.MustCompile(`(?m)^grense_cache_entries\{cache="documents"\} (\d+)`).FindStringSubmatch(httpGetMetrics(t, a))
+		m := regexp.MustCompile(`(?m)^grense_cache_entries\{cache="documents"\} (\d+)`).FindStringSubmatch(
+			httpGetMetrics(t, a))
 		if m == nil {
 			t.Fatal("no entries of documents")
 		}

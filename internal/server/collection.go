@@ -12,8 +12,8 @@ import (
 	"grense/internal/store"
 )
 
-// PagesBeside returns the addresses of the links prev and next; "" if there is none.
-func PagesBeside(links []ogcapi.Link) (prev, next string) {
+// PreviousNext returns the addresses of the links prev and next; "" if there is none.
+func PreviousNext(links []ogcapi.Link) (prev, next string) {
 	for _, l := range links {
 		switch l.Rel {
 		case "prev":
@@ -27,7 +27,8 @@ func PagesBeside(links []ogcapi.Link) (prev, next string) {
 
 // PublicCollections returns the public collections in catalog order.
 func (c *Call) PublicCollections() []*store.Collection {
-	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections), func(coll *store.Collection) bool { return !coll.Public })
+	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections),
+		func(coll *store.Collection) bool { return !coll.Public })
 }
 
 // Summary describes a collection without its links.
@@ -97,7 +98,7 @@ func CrsURIs(coll *store.Collection) []string {
 	return out
 }
 
-// Covers reports whether a projection is sound over an area in CRS84.
+// Covers reports whether a reference system is valid over an area in CRS84.
 func Covers(id crs.ID, b orb.Bound) bool {
 	a := id.Area()
 	return a.Contains(b.Min) && a.Contains(b.Max)

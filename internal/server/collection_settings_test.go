@@ -11,18 +11,22 @@ import (
 // TestPagesAndZoomsOfACollection: page sizes and levels of tiles that the settings give one collection leave the others as they are.
 func TestPagesAndZoomsOfACollection(t *testing.T) {
 	t.Parallel()
-	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), demoPath(t), gpkg.Options{DataDir: t.TempDir(), Settings: map[string]store.Settings{
-		"fylker": {PageDefault: 3, PageMax: 5, Zooms: &store.Zooms{Min: 3, Max: 6}}}}))
+	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), demoPath(t),
+		gpkg.Options{DataDir: t.TempDir(), Settings: map[string]store.Settings{
+			"fylker": {PageDefault: 3, PageMax: 5, Zooms: &store.Zooms{Min: 3, Max: 6}}}}))
 	a := serveStore(t, st, nil)
 	for path, want := range map[string]float64{
-		"/collections/fylker/items": 3, "/collections/fylker/items?limit=4": 4, "/collections/fylker/items?limit=1000": 5, "/collections/kommuner/items": 100,
+		"/collections/fylker/items": 3, "/collections/fylker/items?limit=4": 4,
+		"/collections/fylker/items?limit=1000": 5, "/collections/kommuner/items": 100,
 	} {
 		if got := a.get(path).wants(200).json()["numberReturned"]; got != want {
 			t.Errorf("%s: %v features, want %v", path, got, want)
 		}
 	}
 	for path, want := range map[string]int{
-		"/collections/fylker/tiles/WebMercatorQuad/4/4/8?f=mvt": 200, "/collections/fylker/tiles/WebMercatorQuad/7/37/67?f=mvt": 404, "/collections/fylker/tiles/WebMercatorQuad/2/1/2?f=mvt": 204,
+		"/collections/fylker/tiles/WebMercatorQuad/4/4/8?f=mvt":     200,
+		"/collections/fylker/tiles/WebMercatorQuad/7/37/67?f=mvt":   404,
+		"/collections/fylker/tiles/WebMercatorQuad/2/1/2?f=mvt":     204,
 		"/collections/kommuner/tiles/WebMercatorQuad/7/37/67?f=mvt": 200, "/tiles/WebMercatorQuad/7/37/67?f=mvt": 200,
 	} {
 		if r := a.get(path); r.StatusCode != want {

@@ -26,7 +26,8 @@ func withCollections(st store.Store, n int) *manyCollections {
 	base := cat.Collections[0]
 	for i := range n {
 		coll := *base
-		coll.ID, coll.Title, coll.Description, coll.Keywords = fmt.Sprintf("lag_%04d", i), store.Text{"nb": fmt.Sprintf("Åsen %d", i), "en": "Ridges"}, nil, nil
+		coll.ID, coll.Title, coll.Description, coll.Keywords = fmt.Sprintf("lag_%04d", i),
+			store.Text{"nb": fmt.Sprintf("Åsen %d", i), "en": "Ridges"}, nil, nil
 		coll.Versions, coll.IntervalStart, coll.IntervalEnd, coll.Instant = nil, "", "", ""
 		coll.Extent, coll.Geometry = nil, nil
 		if i%2 == 0 {
@@ -71,7 +72,8 @@ func TestCollectionsArePaged(t *testing.T) {
 		}
 	}
 	a := serveStore(t, withCollections(st, 1200), func(c *config.Config) { c.Limits.Query = time.Hour })
-	for _, start := range []string{"/collections", "/v1/collections?limit=500", "/collections?f=json&lang=nn&limit=7&offset=1190", "/collections?limit=20000"} {
+	for _, start := range []string{"/collections", "/v1/collections?limit=500",
+		"/collections?f=json&lang=nn&limit=7&offset=1190", "/collections?limit=20000"} {
 		seen, pages := map[string]bool{}, 0
 		l := a.collectionList(start)
 		if !strings.Contains(start, "limit") && len(l.Collections) != 1000 {
@@ -94,7 +96,8 @@ func TestCollectionsArePaged(t *testing.T) {
 				break
 			}
 			at = next.Href
-			if strings.Contains(start, "lang=nn") && !strings.Contains(at, "lang=nn") || strings.HasPrefix(start, "/v1") && !strings.HasPrefix(at, a.URL+"/v1/collections?") {
+			if strings.Contains(start, "lang=nn") && !strings.Contains(at, "lang=nn") ||
+				strings.HasPrefix(start, "/v1") && !strings.HasPrefix(at, a.URL+"/v1/collections?") {
 				t.Fatalf("%s: next is %s", start, at)
 			}
 		}
@@ -103,7 +106,8 @@ func TestCollectionsArePaged(t *testing.T) {
 		}
 	}
 	html := string(a.get("/collections?f=html&limit=10&offset=20").wants(200).Body)
-	if !strings.Contains(html, `rel="next" href="`+a.URL+`/collections?f=html&amp;limit=10&amp;offset=30"`) || !strings.Contains(html, `rel="prev"`) || !strings.Contains(html, `name="q"`) {
+	if !strings.Contains(html, `rel="next" href="`+a.URL+`/collections?f=html&amp;limit=10&amp;offset=30"`) ||
+		!strings.Contains(html, `rel="prev"`) || !strings.Contains(html, `name="q"`) {
 		t.Error("the page lacks its neighbours, or the search")
 	}
 }
@@ -135,17 +139,21 @@ func TestCollectionsAreSearched(t *testing.T) {
 		"bbox=-180,-90,180,90&datetime=1000-01-01T00:00:00Z/..&lang=en": {all, ""},
 	} {
 		l := a.collectionList("/collections?" + query)
-		if l.NumberMatched != want.matched || want.first != "" && (len(l.Collections) == 0 || l.Collections[0].ID != want.first) {
-			t.Errorf("%s: %d match, the first is %v; want %d, %s", query, l.NumberMatched, l.Collections[:min(1, len(l.Collections))], want.matched, want.first)
+		if l.NumberMatched != want.matched || want.first != "" &&
+			(len(l.Collections) == 0 || l.Collections[0].ID != want.first) {
+			t.Errorf("%s: %d match, the first is %v; want %d, %s", query, l.NumberMatched,
+				l.Collections[:min(1, len(l.Collections))], want.matched, want.first)
 		}
 	}
-	for _, query := range []string{"limit=0", "limit=x", "offset=-1", "q=", "q=%2C", "bbox=1,2,3", "bbox=10,60,11,59", "datetime=yesterday", "datetime=", "page=2", "limit=1&limit=2"} {
+	for _, query := range []string{"limit=0", "limit=x", "offset=-1", "q=", "q=%2C", "bbox=1,2,3", "bbox=10,60,11,59",
+		"datetime=yesterday", "datetime=", "page=2", "limit=1&limit=2"} {
 		name, _, _ := strings.Cut(query, "=")
 		if r := a.get("/collections?" + query).wants(400); !strings.Contains(string(r.Body), `"name":"`+name+`"`) {
 			t.Errorf("%s: %s", query, r.Body)
 		}
 	}
-	if html := string(a.get("/collections?f=html&q=none-such&lang=en").wants(200).Body); !strings.Contains(html, "No hits.") || !strings.Contains(html, `value="none-such"`) {
+	if html := string(a.get("/collections?f=html&q=none-such&lang=en").wants(200).Body); !strings.Contains(
+		html, "No hits.") || !strings.Contains(html, `value="none-such"`) {
 		t.Error("a page without hits does not say so")
 	}
 }

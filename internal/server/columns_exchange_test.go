@@ -79,7 +79,8 @@ func TestColumnsThatExchangeNames(t *testing.T) {
 					_, body, _ = strings.Cut(body, ">a<")
 					body, _, _ = strings.Cut(body, ">b<")
 				}
-				if r.StatusCode == http.StatusServiceUnavailable || r.StatusCode == http.StatusBadRequest && strings.Contains(path, "items/") {
+				if r.StatusCode == http.StatusServiceUnavailable || r.StatusCode == http.StatusBadRequest &&
+					strings.Contains(path, "items/") {
 					return false
 				}
 				if r.StatusCode != http.StatusOK || !strings.Contains(body, current) || strings.Contains(body, former) {

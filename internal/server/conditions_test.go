@@ -9,9 +9,13 @@ import (
 func TestIfMatchIsEvaluated(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, path := range []string{"/", "/openapi", "/conformance", "/collections", "/collections/kommuner", "/collections/kommuner/schema?f=html", "/collections/kommuner/items?limit=2", "/collections/kommuner/items?f=csv&limit=2",
-		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=jsonld", "/lookup?lon=10.75&lat=59.91", "/TileMatrixSets/WebMercatorQuad",
-		"/processes/echo", "/collections/fylker/download?f=gpkg", "/collections/fylker/style", "/static/site.css", "/search?q=oslo"} {
+	for _, path := range []string{"/", "/openapi", "/conformance", "/collections", "/collections/kommuner",
+		"/collections/kommuner/schema?f=html", "/collections/kommuner/items?limit=2",
+		"/collections/kommuner/items?f=csv&limit=2",
+		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=jsonld", "/lookup?lon=10.75&lat=59.91",
+		"/TileMatrixSets/WebMercatorQuad",
+		"/processes/echo", "/collections/fylker/download?f=gpkg", "/collections/fylker/style", "/static/site.css",
+		"/search?q=oslo"} {
 		for range 3 { // new, and cached
 			r := a.get(path, "Accept-Encoding", "identity").wants(200)
 			etag := r.Header.Get("ETag")
@@ -19,7 +23,8 @@ func TestIfMatchIsEvaluated(t *testing.T) {
 				t.Errorf("%s has no ETag", path)
 			}
 			strong := etag != "" && !strings.HasPrefix(etag, "W/")
-			if got := a.get(path, "Accept-Encoding", "identity", "If-Match", `"a", "b"`); got.StatusCode != 412 || strings.Contains(path, "f=html") == (got.Header.Get("Content-Type") == "application/problem+json") {
+			if got := a.get(path, "Accept-Encoding", "identity", "If-Match", `"a", "b"`); got.StatusCode != 412 ||
+				strings.Contains(path, "f=html") == (got.Header.Get("Content-Type") == "application/problem+json") {
 				t.Errorf("%s with another version: %d %.100s", path, got.StatusCode, got.Body)
 			}
 			if got := a.do("HEAD", path, "Accept-Encoding", "identity", "If-Match", `"a"`); got.StatusCode != 412 {
@@ -33,7 +38,8 @@ func TestIfMatchIsEvaluated(t *testing.T) {
 			if got := a.get(path, "Accept-Encoding", "identity", "If-Match", `"x", `+etag); got.StatusCode != want {
 				t.Errorf("%s with its version %s: %d, want %d", path, etag, got.StatusCode, want)
 			}
-			if got := a.get(path, "Accept-Encoding", "identity", "If-Match", `"a"`, "If-None-Match", etag); got.StatusCode != 412 {
+			if got := a.get(path, "Accept-Encoding", "identity", "If-Match", `"a"`, "If-None-Match",
+				etag); got.StatusCode != 412 {
 				t.Errorf("%s: If-None-Match goes first: %d", path, got.StatusCode)
 			}
 		}

@@ -15,13 +15,15 @@ var copiedTexts = regexp.MustCompile(`(?s)<li>(\S+): <code>([^<]*)</code></li>`)
 func TestWhatIsCopiedHasTheFilterAndNoLanguage(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for path, ids := range map[string]string{"/collections/kommuner/items/3201?f=html&lang=nn": "3201", "/collections/kommuner/items?f=html&lang=nn&filter=areal_km2%3E2000&sortby=-areal_km2&limit=1": "5612"} {
+	for path, ids := range map[string]string{"/collections/kommuner/items/3201?f=html&lang=nn": "3201",
+		"/collections/kommuner/items?f=html&lang=nn&filter=areal_km2%3E2000&sortby=-areal_km2&limit=1": "5612"} {
 		texts := map[string]string{}
 		for _, m := range copiedTexts.FindAllStringSubmatch(string(a.get(path).wants(200).Body), -1) {
 			texts[m[1]] = html.UnescapeString(m[2])
 		}
 		u, err := url.Parse(texts["GeoJSON"])
-		if err != nil || u.Query().Get("lang") != "" || u.Query().Get("f") != "json" || texts["curl"] != `curl "`+texts["GeoJSON"]+`"` {
+		if err != nil || u.Query().Get("lang") != "" || u.Query().Get("f") != "json" ||
+			texts["curl"] != `curl "`+texts["GeoJSON"]+`"` {
 			t.Errorf("%s: %q", path, texts)
 			continue
 		}
@@ -41,17 +43,20 @@ func TestPagesForTheKeyTellWhereToAsk(t *testing.T) {
 		c.Service.Contact = config.Contact{Name: "Map desk", Email: "maps@example.org"}
 	})
 	for path, status := range map[string]int{"/key?f=html": 200, "/collections/kommuner/items?f=html": 401} {
-		if body := string(a.get(path).wants(status).Body); !strings.Contains(body, `<a href="mailto:maps@example.org">Map desk</a>`) {
+		if body := string(a.get(path).wants(status).Body); !strings.Contains(
+			body, `<a href="mailto:maps@example.org">Map desk</a>`) {
 			t.Errorf("%s does not tell where to ask for a key", path)
 		}
 	}
-	for feedback, told := range map[string]bool{"faults@example.org": true, "https://example.org/faults": true, "maps@example.org": false} {
+	for feedback, told := range map[string]bool{"faults@example.org": true, "https://example.org/faults": true,
+		"maps@example.org": false} {
 		b := serve(t, "", func(c *config.Config) {
 			c.Auth, c.Service.Feedback = "required", feedback
 			c.Service.Contact = config.Contact{Name: "Map desk", Email: "maps@example.org"}
 		})
 		for path, status := range map[string]int{"/key?f=html": 200, "/collections/kommuner/items?f=html": 401} {
-			if body := string(b.get(path).wants(status).Body); !strings.Contains(body, ">Map desk</a>") || strings.Contains(body, ">"+feedback+"</a>") != told {
+			if body := string(b.get(path).wants(status).Body); !strings.Contains(body, ">Map desk</a>") ||
+				strings.Contains(body, ">"+feedback+"</a>") != told {
 				t.Errorf("%s with feedback to %s tells it: %t", path, feedback, !told)
 			}
 		}

@@ -60,7 +60,8 @@ func TestPredicatesOfTheStandard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.get(items + queryEscape(string(cql2test.FormatJSON(e))) + "&filter-lang=cql2-json").wants(200).page().NumberMatched; got != want {
+		if got := a.get(items + queryEscape(string(cql2test.FormatJSON(e))) + "&filter-lang=cql2-json").wants(
+			200).page().NumberMatched; got != want {
 			t.Errorf("%s: %s as JSON matches %d, want %d", collection, filter, got, want)
 		}
 	}
@@ -69,8 +70,8 @@ func TestPredicatesOfTheStandard(t *testing.T) {
 	}
 }
 
-// TestLogicalCombinationsOfPredicates builds what OGC 21-065r2, Annex A, builds of four predicates, and computes it from what each
-// of them and its negation select.
+// TestLogicalCombinationsOfPredicates builds what OGC 21-065r2, Annex A, builds of four predicates, and computes it from
+// what each of them and its negation select.
 func TestLogicalCombinationsOfPredicates(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -109,7 +110,8 @@ func TestLogicalCombinationsOfPredicates(t *testing.T) {
 					want = append(want, id)
 				}
 			}
-			filter := fmt.Sprintf("(NOT (%s) AND (%s)) OR ((%s) AND (%s)) OR NOT ((%s) OR (%s))", p[1], p[0], p[2], p[3], p[0], p[3])
+			filter := fmt.Sprintf("(NOT (%s) AND (%s)) OR ((%s) AND (%s)) OR NOT ((%s) OR (%s))", p[1], p[0], p[2],
+				p[3], p[0], p[3])
 			if got := a.get(items + queryEscape(filter)).wants(200).page().ids(); !slices.Equal(got, want) {
 				t.Errorf("%s: %s\n got %q\nwant %q", collection, filter, got, want)
 			}
@@ -148,28 +150,36 @@ func TestFiltersOfClients(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for filter, want := range map[string]int{
-		"navn='Oslo'": 1, "(navn LIKE 'B%') AND (nr <> '0301')": -1, "navn ILIKE 'oslo'": 1, "fylke_nr IN ('03','11')": 24, "areal_km2 > 5000": -1, "NOT (fylke_nr = '03')": 356,
-		"S_INTERSECTS(geometry,POINT(10.74 59.98))": 1, "navn = 'Oslo' OR nr = '1103'": 2, "true": 357, "false": 0, "navn IS NULL": 0, "CASEI(navn) LIKE CASEI('%OSLO%')": 1, "areal_km2 BETWEEN 453 AND 453 AND nr='0301'": 1,
+		"navn='Oslo'": 1, "(navn LIKE 'B%') AND (nr <> '0301')": -1, "navn ILIKE 'oslo'": 1,
+		"fylke_nr IN ('03','11')": 24, "areal_km2 > 5000": -1, "NOT (fylke_nr = '03')": 356,
+		"S_INTERSECTS(geometry,POINT(10.74 59.98))": 1, "navn = 'Oslo' OR nr = '1103'": 2, "true": 357, "false": 0,
+		"navn IS NULL": 0, "CASEI(navn) LIKE CASEI('%OSLO%')": 1, "areal_km2 BETWEEN 453 AND 453 AND nr='0301'": 1,
 	} {
 		for _, lang := range []string{"", "&filter-lang=cql2-text", "&filter-lang=cql-text"} {
-			p := a.get("/v1/collections/kommuner/items?limit=1000" + lang + "&filter=" + queryEscape(filter)).wants(200).page()
-			if want >= 0 && p.NumberMatched != want || want < 0 && (p.NumberMatched == 0 || p.NumberMatched == 357) || len(p.Features) != p.NumberMatched {
+			p := a.get("/v1/collections/kommuner/items?limit=1000" + lang + "&filter=" + queryEscape(filter)).wants(
+				200).page()
+			if want >= 0 && p.NumberMatched != want || want < 0 && (p.NumberMatched == 0 || p.NumberMatched == 357) ||
+				len(p.Features) != p.NumberMatched {
 				t.Errorf("%s%s matches %d, want %d", filter, lang, p.NumberMatched, want)
 			}
 		}
 	}
 	// bbox, name=value and filter hold together, and next keeps them.
-	p := a.get("/collections/kommuner/items?limit=2&bbox=5,58,7,60&fylke_nr=11&filter=" + queryEscape("areal_km2 > 100 AND navn <> 'Sandnes'")).wants(200).page()
+	p := a.get("/collections/kommuner/items?limit=2&bbox=5,58,7,60&fylke_nr=11&filter=" +
+		queryEscape("areal_km2 > 100 AND navn <> 'Sandnes'")).wants(200).page()
 	next, ok := find(p.Links, "next", "")
 	if !ok || !strings.Contains(next.Href, "filter=areal_km2%20%3E%20100") {
 		t.Fatalf("next is %q", next.Href)
 	}
-	if q := a.get(next.Href).wants(200).page(); q.NumberMatched != p.NumberMatched || q.Features[0].ID == p.Features[0].ID {
+	if q := a.get(next.Href).wants(200).page(); q.NumberMatched != p.NumberMatched ||
+		q.Features[0].ID == p.Features[0].ID {
 		t.Errorf("the next page matches %d, the first %d", q.NumberMatched, p.NumberMatched)
 	}
 	// A filter in the axis order of its CRS.
 	for _, uri := range []string{"http://www.opengis.net/def/crs/EPSG/0/4326", "[EPSG:4258]"} {
-		if got := a.get("/collections/kommuner/items?filter-crs=" + queryEscape(uri) + "&filter=" + queryEscape("S_INTERSECTS(geometry,POINT(59.98 10.74))")).wants(200).page().ids(); len(got) != 1 || got[0] != "0301" {
+		if got := a.get("/collections/kommuner/items?filter-crs=" + queryEscape(uri) + "&filter=" +
+			queryEscape("S_INTERSECTS(geometry,POINT(59.98 10.74))")).wants(200).page().ids(); len(got) != 1 ||
+			got[0] != "0301" {
 			t.Errorf("filter-crs=%s: %v", uri, got)
 		}
 	}
@@ -179,13 +189,17 @@ func TestFiltersOfClients(t *testing.T) {
 func TestMomentsAsGDALWritesThem(t *testing.T) {
 	t.Parallel()
 	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
-	for _, f := range []string{`"date" = '2022-04-16'`, `"date" = '2022-04-16T'`, `"date" = '2022/04/16'`, `start = '2022-04-16T10:13:19Z'`, `start = '2022-04-16T10:13:19'`, `start = '2022/04/16 10:13:19'`, `start = '2022/04/16 12:13:19+02'`} {
+	for _, f := range []string{`"date" = '2022-04-16'`, `"date" = '2022-04-16T'`, `"date" = '2022/04/16'`,
+		`start = '2022-04-16T10:13:19Z'`, `start = '2022-04-16T10:13:19'`, `start = '2022/04/16 10:13:19'`,
+		`start = '2022/04/16 12:13:19+02'`} {
 		want := 1
 		if strings.HasSuffix(f, "+02'") {
-			a.get("/collections/ne_110m_populated_places_simple/items?filter-lang=cql-text&filter=" + queryEscape(f)).wants(400)
+			a.get("/collections/ne_110m_populated_places_simple/items?filter-lang=cql-text&filter=" +
+				queryEscape(f)).wants(400)
 			continue
 		}
-		if n := a.get("/collections/ne_110m_populated_places_simple/items?filter-lang=cql-text&filter=" + queryEscape(f)).wants(200).page().NumberMatched; n != want {
+		if n := a.get("/collections/ne_110m_populated_places_simple/items?filter-lang=cql-text&filter=" +
+			queryEscape(f)).wants(200).page().NumberMatched; n != want {
 			t.Errorf("%s matches %d, want %d", f, n, want)
 		}
 	}
@@ -195,7 +209,8 @@ func TestBrokenFiltersTellPlaceAndCure(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for filter, want := range map[string]string{
-		"kommunenavn='Oslo'": "no property", "navm='Oslo'": "did you mean", "navn=": "column", "navn='Oslo": "column", "S_INTERSECTS(geometry,POINT(90 180))": "", "areal_km2='big'": "", "((((": "column",
+		"kommunenavn='Oslo'": "no property", "navm='Oslo'": "did you mean", "navn=": "column", "navn='Oslo": "column",
+		"S_INTERSECTS(geometry,POINT(90 180))": "", "areal_km2='big'": "", "((((": "column",
 		"rang=1": "", "norm(navn)='oslo'": "", strings.Repeat("NOT ", 100) + "true": "", "navn LIKE 5": "",
 	} {
 		r := a.get("/collections/kommuner/items?filter=" + queryEscape(filter)).wants(400)
@@ -228,23 +243,28 @@ func TestPropertiesAndHits(t *testing.T) {
 	if len(f.Properties) != 2 || f.Properties["navn"] != "Oslo" || f.Geometry != nil || f.ID != "0301" {
 		t.Errorf("properties: %+v", f)
 	}
-	if f := a.get(items + "?nr=0301&properties=navn,geometry").wants(200).page().Features[0]; len(f.Properties) != 1 || f.Geometry == nil {
+	if f := a.get(items + "?nr=0301&properties=navn,geometry").wants(200).page().Features[0]; len(f.Properties) != 1 ||
+		f.Geometry == nil {
 		t.Errorf("with geometry: %+v", f)
 	}
-	if f := a.get(items + "?nr=0301&skipGeometry=true").wants(200).page().Features[0]; len(f.Properties) != 4 || f.Geometry != nil {
+	if f := a.get(items + "?nr=0301&skipGeometry=true").wants(200).page().Features[0]; len(f.Properties) != 4 ||
+		f.Geometry != nil {
 		t.Errorf("skipGeometry: %+v", f)
 	}
 	if f := a.get(items + "?nr=0301").wants(200).page().Features[0]; len(f.Properties) != 4 || f.Geometry == nil {
 		t.Errorf("afterwards: %+v", f)
 	}
 	p := a.get(items + "?resulttype=hits").wants(200).page()
-	if _, next := find(p.Links, "next", ""); p.NumberMatched != 357 || p.NumberReturned != 0 || len(p.Features) != 0 || next {
+	if _, next := find(p.Links, "next", ""); p.NumberMatched != 357 || p.NumberReturned != 0 || len(p.Features) != 0 ||
+		next {
 		t.Errorf("hits: %+v", p)
 	}
-	if rows := strings.Split(string(a.get(items+"?f=csv&properties=navn&limit=2").wants(200).Body), "\r\n"); rows[0] != "id,navn" || rows[1] != "0301,Oslo" {
+	if rows := strings.Split(string(a.get(items+"?f=csv&properties=navn&limit=2").wants(200).Body),
+		"\r\n"); rows[0] != "id,navn" || rows[1] != "0301,Oslo" {
 		t.Errorf("CSV: %q", rows)
 	}
-	for _, bad := range []string{"properties=nope", "properties=", "properties=navn,navn", "skipGeometry=1", "resulttype=all"} {
+	for _, bad := range []string{"properties=nope", "properties=", "properties=navn,navn", "skipGeometry=1",
+		"resulttype=all"} {
 		a.get(items + "?" + bad).wants(400)
 	}
 	for _, path := range []string{"/functions", "/v1/functions", "/collections/kommuner/sortables"} {

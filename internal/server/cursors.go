@@ -24,7 +24,8 @@ const (
 )
 
 // unsigned are the parameters that may change from page to page: they neither select nor order features.
-var unsigned = [...]string{"f", "lang", "cursor", "limit", "offset", "crs", "properties", "skipGeometry", "zoom-level", "precision", "resulttype", "profile", "dialect"}
+var unsigned = [...]string{"f", "lang", "cursor", "limit", "offset", "crs", "properties", "skipGeometry", "zoom-level",
+	"precision", "resulttype", "profile", "dialect"}
 
 // newCursorKey returns a key that is valid for this process only.
 func newCursorKey() []byte {
@@ -66,7 +67,8 @@ func (c *Call) SignCursors(p *store.Page) *store.Page {
 func (c *Call) verifyCursor(text string) (store.Cursor, error) {
 	if len(text) > signatureLength {
 		cur := store.Cursor(text[signatureLength:])
-		if _, err := cur.Place(); err == nil && subtle.ConstantTimeCompare([]byte(c.sign(cur)), []byte(text[:signatureLength])) == 1 {
+		if _, err := cur.Place(); err == nil && subtle.ConstantTimeCompare(
+			[]byte(c.sign(cur)), []byte(text[:signatureLength])) == 1 {
 			return cur, nil
 		}
 	}
@@ -74,5 +76,5 @@ func (c *Call) verifyCursor(text string) (store.Cursor, error) {
 		c.paid = true
 		c.s.Turns.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
 	}
-	return "", problem.InvalidSaid("cursor", text, foreignCursor)
+	return "", problem.InvalidWith("cursor", text, foreignCursor)
 }

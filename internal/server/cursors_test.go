@@ -32,15 +32,19 @@ func TestCursorsAreOfTheirQueryOnly(t *testing.T) {
 	cur := a.cursorOf(items + "limit=3&fylke_nr=46&sortby=-navn")
 	with := func(query string) string { return items + query + "&cursor=" + cur }
 	want := a.get(with("limit=3&fylke_nr=46&sortby=-navn")).wants(200).page().ids()
-	for _, query := range []string{"sortby=-navn&fylke_nr=46&limit=2", "limit=3&fylke_nr=46&sortby=-navn&skipGeometry=true&lang=nn", "f=json&limit=3&fylke_nr=46&sortby=-navn&properties=navn",
+	for _, query := range []string{"sortby=-navn&fylke_nr=46&limit=2",
+		"limit=3&fylke_nr=46&sortby=-navn&skipGeometry=true&lang=nn",
+		"f=json&limit=3&fylke_nr=46&sortby=-navn&properties=navn",
 		"limit=3&fylke_nr=46&sortby=-navn&crs=http://www.opengis.net/def/crs/EPSG/0/25833"} {
 		if got := a.get(with(query)).wants(200).page().ids(); len(got) == 0 || got[0] != want[0] {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	for _, query := range []string{"limit=3&fylke_nr=11&sortby=-navn", "limit=3&sortby=-navn", "limit=3&fylke_nr=46&sortby=navn", "limit=3&fylke_nr=46", "limit=3&fylke_nr=46&sortby=-navn&q=b",
+	for _, query := range []string{"limit=3&fylke_nr=11&sortby=-navn", "limit=3&sortby=-navn",
+		"limit=3&fylke_nr=46&sortby=navn", "limit=3&fylke_nr=46", "limit=3&fylke_nr=46&sortby=-navn&q=b",
 		"limit=3&fylke_nr=46&sortby=-navn&bbox=0,50,40,80", "limit=3&fylke_nr=46&sortby=-navn&filter=nr%3E'1'"} {
-		if r := a.get(with(query)).wants(400); !strings.Contains(string(r.Body), "together with all other parameters of that link") {
+		if r := a.get(with(query)).wants(400); !strings.Contains(string(r.Body), "together with all other parameters "+
+			"of that link") {
 			t.Errorf("%s: %s", query, r.Body)
 		}
 	}
@@ -60,7 +64,9 @@ func TestForgedCursorsAreRefusedAndCharged(t *testing.T) {
 	flipped := []byte(cur)
 	flipped[3] ^= 1
 	charged := a.srv.Meter()
-	for _, forged := range []string{string(store.NewCursor(store.Place{ID: "0301"})), "AAAAAAAAAAAAAAAA" + string(store.NewCursor(store.Place{ID: "0301"})), string(flipped), cur[:len(cur)-4], cur + "AAAA", "x",
+	for _, forged := range []string{string(store.NewCursor(store.Place{ID: "0301"})),
+		"AAAAAAAAAAAAAAAA" + string(store.NewCursor(store.Place{ID: "0301"})), string(flipped), cur[:len(cur)-4],
+		cur + "AAAA", "x",
 		cur[:16] + base64.RawURLEncoding.EncodeToString([]byte(`[false,"",null,"0302"]`))} {
 		charged()
 		a.get(items + "&cursor=" + forged).wants(400)

@@ -12,9 +12,11 @@ func TestDaysAndMomentsAreWrittenAsPeopleDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := serve(t, path, nil)
-	moment := a.get("/collections/sted/items?limit=1&oppdatert.from=2020-07-01&oppdatert.to=2020-07-31").wants(200).page().Features[0]
+	moment := a.get("/collections/sted/items?limit=1&oppdatert.from=2020-07-01&oppdatert.to=2020-07-31").wants(
+		200).page().Features[0]
 	iso := moment.Properties["oppdatert"].(string)
-	for lang, want := range map[string]string{"nb": ".\u00a0juli\u00a02020 kl.\u00a0", "nn": ".\u00a0juli\u00a02020 kl.\u00a0", "en": "\u00a0July\u00a02020 "} {
+	for lang, want := range map[string]string{"nb": ".\u00a0juli\u00a02020 kl.\u00a0",
+		"nn": ".\u00a0juli\u00a02020 kl.\u00a0", "en": "\u00a0July\u00a02020 "} {
 		page := string(a.get("/collections/sted/items/" + moment.ID + "?f=html&lang=" + lang).wants(200).Body)
 		_, text, ok := strings.Cut(page, `<time datetime="`+iso+`">`)
 		text, _, _ = strings.Cut(text, "</time>")
@@ -36,7 +38,8 @@ func TestPeriodsOfDaysTellNoHours(t *testing.T) {
 	}
 	page := string(serve(t, path, nil).get("/collections/divisions_events?f=html&lang=nb").wants(200).Body)
 	_, period, _ := strings.Cut(page, "<dt>Tidsrom</dt>")
-	if period, _, _ = strings.Cut(period, "</dd>"); strings.Contains(period, "kl.") || strings.Count(period, "1.\u00a0januar\u00a0") != 2 {
+	if period, _, _ = strings.Cut(period, "</dd>"); strings.Contains(period, "kl.") ||
+		strings.Count(period, "1.\u00a0januar\u00a0") != 2 {
 		t.Errorf("the period is %s", period)
 	}
 }
@@ -44,7 +47,8 @@ func TestPeriodsOfDaysTellNoHours(t *testing.T) {
 func TestTheLandingPageBeginsWithWhatOneFinds(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for lang, want := range map[string]string{"nb": "15 fylker og 357 kommuner.", "nn": "15 fylke og 357 kommunar.", "en": "15 counties and 357 municipalities."} {
+	for lang, want := range map[string]string{"nb": "15 fylker og 357 kommuner.", "nn": "15 fylke og 357 kommunar.",
+		"en": "15 counties and 357 municipalities."} {
 		page := string(a.get("/?f=html&lang=" + lang).wants(200).Body)
 		lead, rest, _ := strings.Cut(page[strings.Index(page, `<p class="lead">`):], "</p>")
 		if !strings.Contains(lead, want) || strings.Contains(lead, "API-Key") || !strings.Contains(rest, "X-API-Key") {
@@ -57,7 +61,8 @@ func TestThePageOfACollectionTellsWhenItWasUpdated(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	page := string(a.get("/collections/kommuner?f=html&lang=en").wants(200).Body)
-	if _, rest, ok := strings.Cut(page, "<dt>Last updated</dt><dd><time datetime=\""); !ok || !strings.HasPrefix(rest, "20") {
+	if _, rest, ok := strings.Cut(page, "<dt>Last updated</dt><dd><time datetime=\""); !ok ||
+		!strings.HasPrefix(rest, "20") {
 		t.Errorf("the page does not tell it: %t", ok)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"grense/internal/store"
 )
 
-// Divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
+// Divisions returns the public collections of areas, those with the fewest features first.
 func (c *Call) Divisions() (out []*store.Collection) {
 	for _, coll := range c.Catalog.Collections {
 		if g := coll.Geometry; coll.Public && g != nil && (g.Type == "Polygon" || g.Type == "MultiPolygon") {

@@ -43,7 +43,9 @@ func TestTooManyRowsForASheetAreRefusedBeforeWork(t *testing.T) {
 		a := serveStore(t, &crowded{st, t, matched}, nil)
 		for _, query := range []string{"", "&filter=areal_km2%20%3E%200", "&bbox=0,50,40,80", "&q=o"} {
 			r := a.get("/collections/kommuner/download?f=xlsx" + query)
-			if r.StatusCode != status || status == 400 && (!strings.Contains(string(r.Body), "1048575 rows; narrow the selection by a filter, or use f=csv") || r.Header.Get("Content-Disposition") != "") {
+			if r.StatusCode != status || status == 400 && (!strings.Contains(
+				string(r.Body), "1048575 rows; narrow the selection by a filter, or use f=csv") ||
+				r.Header.Get("Content-Disposition") != "") {
 				t.Errorf("%d features%s: %d %.300s", matched, query, r.StatusCode, r.Body)
 			}
 			if head := a.do("HEAD", "/collections/kommuner/download?f=xlsx"+query); head.StatusCode != status {
@@ -58,7 +60,8 @@ func TestDownloadIsOfOneStateWhateverIsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	name := "first"
 	st, rewrite := writtenStore(t, func(ctx context.Context, w store.Writer) error {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
+		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"},
+			Properties: []store.Property{{Name: "navn", Column: "navn"}}}
 		if err := w.Define(ctx, c, true); err != nil {
 			return err
 		}
@@ -92,20 +95,27 @@ func TestDownloadIsOfOneStateWhateverIsWrittenMeanwhile(t *testing.T) {
 		}
 		rest, err := io.ReadAll(slow.Body)
 		slow.Body.Close()
-		if whole := append(begin, rest...); err != nil || f != "parquet" && bytes.Count(whole, []byte(before)) != 30000 || bytes.Contains(whole, []byte(name)) {
-			t.Errorf("%s: %d of %q, %d of %q, %v", f, bytes.Count(whole, []byte(before)), before, bytes.Count(whole, []byte(name)), name, err)
+		if whole := append(begin, rest...); err != nil || f != "parquet" &&
+			bytes.Count(whole, []byte(before)) != 30000 || bytes.Contains(whole, []byte(name)) {
+			t.Errorf("%s: %d of %q, %d of %q, %v", f, bytes.Count(whole, []byte(before)), before,
+				bytes.Count(whole, []byte(name)), name, err)
 		}
 		for _, x := range []struct {
 			status int
 			header []string
 			want   []byte
-		}{{206, []string{"Range", "bytes=100-"}, kept.Body[100:]}, {206, []string{"Range", "bytes=100-", "If-Range", tag}, kept.Body[100:]}, {206, []string{"Range", "bytes=100-", "If-Match", tag}, kept.Body[100:]},
-			{200, []string{"Range", "bytes=100-", "If-Range", `"other"`}, kept.Body}, {412, []string{"Range", "bytes=100-", "If-Match", `"other"`}, nil}} {
-			if r := ask(address, x.header...); r.StatusCode != x.status || x.want != nil && !bytes.Equal(r.Body, x.want) {
+		}{{206, []string{"Range", "bytes=100-"}, kept.Body[100:]},
+			{206, []string{"Range", "bytes=100-", "If-Range", tag}, kept.Body[100:]},
+			{206, []string{"Range", "bytes=100-", "If-Match", tag}, kept.Body[100:]},
+			{200, []string{"Range", "bytes=100-", "If-Range", `"other"`}, kept.Body},
+			{412, []string{"Range", "bytes=100-", "If-Match", `"other"`}, nil}} {
+			if r := ask(address, x.header...); r.StatusCode != x.status ||
+				x.want != nil && !bytes.Equal(r.Body, x.want) {
 				t.Errorf("the kept file with %v: %d, %d bytes", x.header, r.StatusCode, len(r.Body))
 			}
 		}
-		if now := ask(gpkgFile).wants(200); now.Header.Get("Content-Location") == address || now.Header.Get("ETag") == tag {
+		if now := ask(gpkgFile).wants(200); now.Header.Get("Content-Location") == address ||
+			now.Header.Get("ETag") == tag {
 			t.Error("another state has the same name")
 		}
 		if r := ask(address, "Range", "bytes=100-"); r.StatusCode != 410 {

@@ -58,7 +58,8 @@ func TestDownloadsOfAViewAreOfItsPresentRows(t *testing.T) {
 	alone := storetest.Cluster{Private: true} // where nobody else ends transactions
 	t.Cleanup(alone.Stop)
 	url := alone.Database(t)
-	change(t, url, "CREATE TABLE event (id int PRIMARY KEY, until timestamptz NOT NULL)", "CREATE VIEW present AS SELECT id, until FROM event WHERE until > clock_timestamp()", "ANALYZE event")
+	change(t, url, "CREATE TABLE event (id int PRIMARY KEY, until timestamptz NOT NULL)",
+		"CREATE VIEW present AS SELECT id, until FROM event WHERE until > clock_timestamp()", "ANALYZE event")
 	a := serveStore(t, openURL(t, url), nil)
 	change(t, url, "INSERT INTO event VALUES (1, 'infinity'), (2, clock_timestamp() + interval '3 s')")
 	const whole = "/collections/present/download?f=csv"

@@ -128,7 +128,8 @@ func TestInterruptedDownloadsResumeToTheSameBytes(t *testing.T) {
 		_, whole := fetchAs(t, address, nil)
 		var got []byte
 		for n := range 100 {
-			if n%25 == 24 && linksTellState() { // as when others took its place; in a database any transaction makes another state, and the file is gone
+			// as when others took its place; in a database any transaction makes another state, and the file is gone
+			if n%25 == 24 && linksTellState() {
 				kept, _ := filepath.Glob(filepath.Join(dir, "downloads", "fylker.*"))
 				for _, name := range kept {
 					os.Remove(name)
@@ -142,7 +143,8 @@ func TestInterruptedDownloadsResumeToTheSameBytes(t *testing.T) {
 				t.Fatalf("%s: after %d resumes the first %d bytes differ", address, n, len(got))
 			}
 		}
-		if _, rest := fetchAs(t, address, map[string]string{"Range": fmt.Sprintf("bytes=%d-", len(got))}); len(got) < len(whole) && !bytes.Equal(append(got, rest...), whole) {
+		if _, rest := fetchAs(t, address, map[string]string{"Range": fmt.Sprintf("bytes=%d-", len(got))}); len(
+			got) < len(whole) && !bytes.Equal(append(got, rest...), whole) {
 			t.Errorf("%s: the end differs", address)
 		}
 	}
@@ -185,7 +187,8 @@ func some(t *testing.T, address string, from, most int) []byte {
 
 func TestClientsWhoAskAtOnceGetTheSameFile(t *testing.T) {
 	t.Parallel()
-	for name, a := range map[string]*api{"file": serve(t, "", nil), "database": serveStore(t, openPostGIS(t, demoPath(t)), nil)} {
+	for name, a := range map[string]*api{"file": serve(t, "", nil),
+		"database": serveStore(t, openPostGIS(t, demoPath(t)), nil)} {
 		answers := make([][]byte, 6)
 		var all sync.WaitGroup
 		for i := range answers {
@@ -212,7 +215,8 @@ func TestFullDiskCostsTheKeptCopyOnly(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for name, st := range map[string]store.Store{"file": openGeoPackage(t, demoPath(t)), "database": openPostGIS(t, demoPath(t))} {
+	for name, st := range map[string]store.Store{"file": openGeoPackage(t, demoPath(t)),
+		"database": openPostGIS(t, demoPath(t))} {
 		a := serveStore(t, st, func(c *config.Config) { c.DataDir = dir })
 		roomy := serveStore(t, st, nil)
 		for _, f := range format.All() {
@@ -220,7 +224,8 @@ func TestFullDiskCostsTheKeptCopyOnly(t *testing.T) {
 			_, want := fetchAs(t, roomy.URL+"/collections/kommuner/download?f="+f.Name, nil)
 			same := len(b) == len(want) // of GML and zip the addresses within differ, and so do a few bytes
 			if res.StatusCode != 200 || !same && f.Name != "gml" && f.Name != "json" {
-				t.Errorf("%s, %s: %d, %d bytes instead of %d: %.200s", name, f.Name, res.StatusCode, len(b), len(want), b)
+				t.Errorf("%s, %s: %d, %d bytes instead of %d: %.200s", name, f.Name, res.StatusCode, len(b), len(want),
+					b)
 			}
 		}
 		if logs := a.logs.String(); strings.Contains(logs, "request failed") {
@@ -250,13 +255,16 @@ func TestHeadOfADownloadTellsWhatGetDoes(t *testing.T) {
 			before := head()
 			get, b := fetchAs(t, address, map[string]string{"Accept-Encoding": "identity"})
 			after := head()
-			for _, h := range []string{"Content-Type", "Content-Disposition", "Content-Crs", "Format-Losses", "Link", "Cache-Control", "Vary"} {
+			for _, h := range []string{"Content-Type", "Content-Disposition", "Content-Crs", "Format-Losses", "Link",
+				"Cache-Control", "Vary"} {
 				if x, y, z := before.Header.Get(h), get.Header.Get(h), after.Header.Get(h); x != y || y != z {
 					t.Errorf("%s: %s is %q, then %q, then %q", address, h, x, y, z)
 				}
 			}
-			if kept := get.Header.Get("ETag"); kept != "" && (after.Header.Get("ETag") != kept || after.ContentLength != int64(len(b))) {
-				t.Errorf("%s: HEAD tells %q and %d bytes, GET %q and %d", address, after.Header.Get("ETag"), after.ContentLength, kept, len(b))
+			if kept := get.Header.Get("ETag"); kept != "" &&
+				(after.Header.Get("ETag") != kept || after.ContentLength != int64(len(b))) {
+				t.Errorf("%s: HEAD tells %q and %d bytes, GET %q and %d", address, after.Header.Get("ETag"),
+					after.ContentLength, kept, len(b))
 			}
 		}
 	}
@@ -272,7 +280,8 @@ func TestLeavingClientsLeaveNothingBehind(t *testing.T) {
 		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(i)*3*time.Millisecond)
 		f := format.All()[i%len(format.All())]
 		query := []string{"", "&bbox=0,50,40,80"}[i/2%2]
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/collections/kommuner/download?f="+f.Name+query, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			a.URL+"/collections/kommuner/download?f="+f.Name+query, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,8 +318,9 @@ func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "many.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "many", Table: "many", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}},
-			Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.WGS84}}
+		c := &store.Collection{ID: "many", Table: "many", Public: true, Key: store.FeatureKey{Column: "id"},
+			Properties: []store.Property{{Name: "navn", Column: "navn"}},
+			Geometry:   &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.WGS84}}
 		if err := w.Define(t.Context(), c, true); err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +329,9 @@ func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			if err := insert(fmt.Sprint(i), "x", store.Geometry{WKB: wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), float64(i%360)-180, float64(i%170)-85)}); err != nil {
+			if err := insert(fmt.Sprint(i), "x", store.Geometry{
+				WKB: wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), float64(i%360)-180,
+					float64(i%170)-85)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -331,10 +343,12 @@ func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 func TestReloadDuringADownloadGivesTheEarlierStateWhole(t *testing.T) {
 	t.Parallel()
 	st, path := many(t, 30000)
-	a := serveStore(t, st, func(c *config.Config) { c.Limits.WriteTimeout, c.Limits.Slowest = time.Minute, 0 }) // the client waits while the data are opened, which takes longer beside others
+	// the client waits while the data are opened, which takes longer beside others
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.WriteTimeout, c.Limits.Slowest = time.Minute, 0 })
 	for _, f := range []string{"geojsonseq", "csv", "gml"} {
 		_, want := fetchAs(t, a.URL+"/collections/many/download?f="+f, map[string]string{"Accept-Encoding": "identity"})
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+"/collections/many/download?f="+f, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+"/collections/many/download?f="+f,
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}

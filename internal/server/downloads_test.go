@@ -72,13 +72,17 @@ func TestDownloadHoldsEveryFeatureInEveryFormat(t *testing.T) {
 	}
 	for _, f := range format.All() {
 		res, b := fetchAs(t, a.URL+"/collections/kommuner/download?f="+f.Name, nil)
-		if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) || !strings.Contains(res.Header.Get("Content-Disposition"), `"kommuner`+f.Ext+`"`) {
-			t.Errorf("%s: %d %s %s", f.Name, res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Content-Disposition"))
+		if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) ||
+			!strings.Contains(res.Header.Get("Content-Disposition"), `"kommuner`+f.Ext+`"`) {
+			t.Errorf("%s: %d %s %s", f.Name, res.StatusCode, res.Header.Get("Content-Type"),
+				res.Header.Get("Content-Disposition"))
 		}
 		if (res.Header.Get("Format-Losses") != "") != (len(f.Losses) > 0) {
 			t.Errorf("%s: the header tells %q", f.Name, res.Header.Get("Format-Losses"))
 		}
-		if res, again := fetchAs(t, a.URL+"/collections/kommuner/download", map[string]string{"Accept": f.Media}); res.Header.Get("Content-Type") == "" || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) || len(again) != len(b) {
+		if res, again := fetchAs(t, a.URL+"/collections/kommuner/download",
+			map[string]string{"Accept": f.Media}); res.Header.Get("Content-Type") == "" ||
+			!strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) || len(again) != len(b) {
 			t.Errorf("%s: by its media type come %d bytes of %s", f.Name, len(again), res.Header.Get("Content-Type"))
 		}
 		switch f.Name {
@@ -175,7 +179,8 @@ func TestLinksToOnePageAreNamedSo(t *testing.T) {
 func TestDownloadTakesTheParametersOfItems(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, query := range []string{"navn=Oslo", "bbox=10,59,11,60", "filter=nr%20LIKE%20%2703%25%27&sortby=-navn", "properties=navn&crs=http://www.opengis.net/def/crs/EPSG/0/25833", "q=os"} {
+	for _, query := range []string{"navn=Oslo", "bbox=10,59,11,60", "filter=nr%20LIKE%20%2703%25%27&sortby=-navn",
+		"properties=navn&crs=http://www.opengis.net/def/crs/EPSG/0/25833", "q=os"} {
 		_, items := fetchAs(t, a.URL+"/collections/kommuner/items?limit=1000&"+query, nil)
 		res, file := fetchAs(t, a.URL+"/collections/kommuner/download?f=json&"+query, nil)
 		var x, y struct{ Features []json.RawMessage }
@@ -237,7 +242,8 @@ func TestDownloadOfSimplifiedGeometriesHasThoseOfItems(t *testing.T) {
 	whole, _, _ := count(path)
 	simple, arcs, references := count(path + "&zoom-level=4")
 	if simple >= whole || references < arcs*3/2 {
-		t.Errorf("%d positions in %d arcs of simplified geometries, %d references to them; %d positions of all", simple, arcs, references, whole)
+		t.Errorf("%d positions in %d arcs of simplified geometries, %d references to them; %d positions of all", simple,
+			arcs, references, whole)
 	}
 	if page, _, _ := count("/collections/kommuner/items?limit=1000&f=topojson&zoom-level=4"); page != simple {
 		t.Errorf("%d positions on a page of all, %d in the file", page, simple)
@@ -248,11 +254,14 @@ func TestDownloadRefusesWhatDoesNotGoTogether(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for query, want := range map[string]int{
-		"f=doc": 400, "f=json&dialect=excel": 400, "f=csv&dialect=x": 400, "f=json&profile=x": 400, "f=csv&crs=http://www.opengis.net/def/crs/EPSG/0/25833": 400,
-		"f=gpkg&revision=": 400, "f=gpkg&revision=zz": 400, "f=gpkg&revision=00&navn=Oslo": 400, "f=gpkg&revision=0011223344556677": 410, "limit=5": 400, "offset=1": 400, "cursor=x": 400,
+		"f=doc": 400, "f=json&dialect=excel": 400, "f=csv&dialect=x": 400, "f=json&profile=x": 400,
+		"f=csv&crs=http://www.opengis.net/def/crs/EPSG/0/25833": 400,
+		"f=gpkg&revision=": 400, "f=gpkg&revision=zz": 400, "f=gpkg&revision=00&navn=Oslo": 400,
+		"f=gpkg&revision=0011223344556677": 410, "limit=5": 400, "offset=1": 400, "cursor=x": 400,
 	} {
 		res, b := fetchAs(t, a.URL+"/collections/kommuner/download?"+query, nil)
-		if res.StatusCode != want || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") || res.Header.Get("Content-Disposition") != "" {
+		if res.StatusCode != want || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") ||
+			res.Header.Get("Content-Disposition") != "" {
 			t.Errorf("%s: %d %s, want %d", query, res.StatusCode, b, want)
 		}
 	}
@@ -295,7 +304,8 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 	}
 	address = resumable(t, address)
 	res, whole := fetchAs(t, address, nil)
-	if res.StatusCode != 200 || res.Header.Get("Accept-Ranges") != "bytes" || res.Header.Get("Content-Encoding") != "" || res.ContentLength != int64(len(whole)) || len(whole) == 0 {
+	if res.StatusCode != 200 || res.Header.Get("Accept-Ranges") != "bytes" ||
+		res.Header.Get("Content-Encoding") != "" || res.ContentLength != int64(len(whole)) || len(whole) == 0 {
 		t.Fatalf("%d %v", res.StatusCode, res.Header)
 	}
 	etag := res.Header.Get("ETag")
@@ -311,10 +321,12 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 	if res, _ := fetchAs(t, address, map[string]string{"If-None-Match": etag}); res.StatusCode != 304 {
 		t.Errorf("the same again: %d", res.StatusCode)
 	}
-	if res, _ := fetchAs(t, address, map[string]string{"If-Match": `"other"`, "Range": "bytes=5-"}); res.StatusCode != 412 {
+	if res, _ := fetchAs(t, address, map[string]string{"If-Match": `"other"`,
+		"Range": "bytes=5-"}); res.StatusCode != 412 {
 		t.Errorf("another state is wanted: %d", res.StatusCode)
 	}
-	if res, got := fetchAs(t, address, map[string]string{"If-Range": `"other"`, "Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) {
+	if res, got := fetchAs(t, address, map[string]string{"If-Range": `"other"`,
+		"Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) {
 		t.Errorf("a part of another state: %d, %d bytes", res.StatusCode, len(got))
 	}
 	// Without the state in its address it is the present file. A database has another state after any transaction of its server.
@@ -325,7 +337,8 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 		_, whole = fetchAs(t, at, nil)
 		address = at
 	}
-	if res.StatusCode != 206 || !bytes.Equal(got, whole[5:]) || res.Header.Get("Accept-Ranges") != "bytes" || at != address {
+	if res.StatusCode != 206 || !bytes.Equal(got, whole[5:]) || res.Header.Get("Accept-Ranges") != "bytes" ||
+		at != address {
 		t.Errorf("without revision: %d %v", res.StatusCode, res.Header)
 	}
 }
@@ -342,27 +355,33 @@ func TestPartsOfADownloadNeedNoRevision(t *testing.T) {
 		}
 		head, _ := exchange(t, http.DefaultTransport, req)
 		res, part := fetchAs(t, address, map[string]string{"Range": "bytes=0-99"})
-		if head.StatusCode != 200 || head.ContentLength < 100 || head.Header.Get("Accept-Ranges") != "bytes" || res.StatusCode != 206 || len(part) != 100 {
+		if head.StatusCode != 200 || head.ContentLength < 100 || head.Header.Get("Accept-Ranges") != "bytes" ||
+			res.StatusCode != 206 || len(part) != 100 {
 			t.Fatalf("%s: %d %v, %d %v", f, head.StatusCode, head.Header, res.StatusCode, res.Header)
 		}
 		tag := res.Header.Get("ETag")
 		res, whole := fetchAs(t, address, map[string]string{"Accept-Encoding": "identity"})
-		if !bytes.Equal(whole[:100], part) || linksTellState() && (res.Header.Get("ETag") != tag || int64(len(whole)) != head.ContentLength) {
+		if !bytes.Equal(whole[:100], part) || linksTellState() &&
+			(res.Header.Get("ETag") != tag || int64(len(whole)) != head.ContentLength) {
 			t.Errorf("%s: %d bytes %v", f, len(whole), res.Header)
 		}
 		if strings.HasPrefix(tag, "W/") || tag == "" {
 			t.Errorf("%s: the validator is %q", f, tag)
 		}
-		if res, _ := fetchAs(t, address, map[string]string{"Range": "bytes=5-", "If-Range": `"other"`}); res.StatusCode != 200 {
+		if res, _ := fetchAs(t, address, map[string]string{"Range": "bytes=5-",
+			"If-Range": `"other"`}); res.StatusCode != 200 {
 			t.Errorf("%s: a part of another state is %d", f, res.StatusCode)
 		}
-		if res, rest := fetchAs(t, address, map[string]string{"Range": "bytes=5-", "If-Range": tag}); linksTellState() && (res.StatusCode != 206 || !bytes.Equal(rest, whole[5:])) {
+		if res, rest := fetchAs(t, address, map[string]string{
+			"Range": "bytes=5-", "If-Range": tag}); linksTellState() &&
+			(res.StatusCode != 206 || !bytes.Equal(rest, whole[5:])) {
 			t.Errorf("%s: the rest is %d", f, res.StatusCode)
 		}
 		if res, _ := fetchAs(t, address, map[string]string{"Range": "bytes=999999999-"}); res.StatusCode != 416 {
 			t.Errorf("%s: behind the end: %d", f, res.StatusCode)
 		}
-		if res, _ := fetchAs(t, address+"&bbox=10,59,11,60", map[string]string{"Range": "bytes=0-99"}); res.StatusCode != 200 {
+		if res, _ := fetchAs(t, address+"&bbox=10,59,11,60",
+			map[string]string{"Range": "bytes=0-99"}); res.StatusCode != 200 {
 			t.Errorf("%s: a part of a selection is %d", f, res.StatusCode)
 		}
 	}
@@ -373,7 +392,8 @@ func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	write := func(names ...string) {
 		storetest.Write(t, func(w store.Writer) {
-			c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
+			c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id"},
+				Properties: []store.Property{{Name: "navn", Column: "navn"}}}
 			if err := w.Define(context.Background(), c, true); err != nil {
 				t.Fatal(err)
 			}
@@ -402,13 +422,16 @@ func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
 	if err := st.Reload(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := snap.Page(context.Background(), store.Query{Collection: "x", Limit: 10, Count: store.CountNone}); err != nil || len(p.Rows) != 2 {
+	if p, err := snap.Page(context.Background(), store.Query{
+		Collection: "x", Limit: 10, Count: store.CountNone}); err != nil || len(p.Rows) != 2 {
 		t.Errorf("the snapshot has %v, %v after a reload", p, err)
 	}
-	if res, rest := fetchAs(t, address, map[string]string{"Range": "bytes=100-"}); res.StatusCode != 206 || !bytes.Equal(rest, b[100:]) {
+	if res, rest := fetchAs(t, address, map[string]string{"Range": "bytes=100-"}); res.StatusCode != 206 ||
+		!bytes.Equal(rest, b[100:]) {
 		t.Errorf("the kept file of the earlier state: %d", res.StatusCode)
 	}
-	second, _ := fetchAs(t, a.URL+"/collections/x/download?f=gpkg", nil) // takes the place of the first, since only one is kept
+	// takes the place of the first, since only one is kept
+	second, _ := fetchAs(t, a.URL+"/collections/x/download?f=gpkg", nil)
 	if second.Header.Get("Content-Location") == address {
 		t.Error("another state has the same name")
 	}
@@ -431,7 +454,8 @@ func TestDownloadOfPlaces(t *testing.T) {
 	a := serve(t, path, nil)
 	for _, id := range []string{"sted", "stedsnavn"} {
 		for _, f := range format.All() {
-			if res, b := fetchAs(t, a.URL+"/collections/"+id+"/download?f="+f.Name, nil); res.StatusCode != 200 || len(b) == 0 {
+			if res, b := fetchAs(t, a.URL+"/collections/"+id+"/download?f="+f.Name, nil); res.StatusCode != 200 ||
+				len(b) == 0 {
 				t.Errorf("%s as %s: %d, %d bytes", id, f.Name, res.StatusCode, len(b))
 			}
 		}
@@ -444,7 +468,8 @@ func TestDownloadNeedsAKeyWhereDataDo(t *testing.T) {
 	if res, _ := fetchAs(t, a.URL+"/collections/fylker/download?f=gpkg", nil); res.StatusCode != 401 {
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
-	if res, _ := fetchAs(t, a.URL+"/v1/collections/fylker/download?f=gpkg", map[string]string{"X-API-Key": a.key}); res.StatusCode != 200 {
+	if res, _ := fetchAs(t, a.URL+"/v1/collections/fylker/download?f=gpkg",
+		map[string]string{"X-API-Key": a.key}); res.StatusCode != 200 {
 		t.Errorf("with a key: %d", res.StatusCode)
 	}
 }
@@ -453,7 +478,8 @@ func TestJSONFGHasPlaceTypeAndProfile(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	const crs = "&crs=http://www.opengis.net/def/crs/EPSG/0/25833"
-	for query, want := range map[string][2]bool{"profile=jsonfg": {true, false}, "profile=jsonfg" + crs: {false, true}, "profile=jsonfg-plus" + crs: {true, true}} {
+	for query, want := range map[string][2]bool{"profile=jsonfg": {true, false}, "profile=jsonfg" + crs: {false, true},
+		"profile=jsonfg-plus" + crs: {true, true}} {
 		res, b := fetchAs(t, a.URL+"/collections/fylker/download?f=json&"+query, nil)
 		var doc struct {
 			ConformsTo               []string
@@ -461,17 +487,20 @@ func TestJSONFGHasPlaceTypeAndProfile(t *testing.T) {
 			Features                 []struct{ Geometry, Place, Time json.RawMessage }
 		}
 		decode(t, b, &doc)
-		if len(doc.ConformsTo) == 0 || doc.FeatureType != "fylker" || (doc.CoordRefSys != "") != want[1] || len(doc.Features) != 15 {
+		if len(doc.ConformsTo) == 0 || doc.FeatureType != "fylker" || (doc.CoordRefSys != "") != want[1] ||
+			len(doc.Features) != 15 {
 			t.Errorf("%s: %.300s", query, b)
 			continue
 		}
 		for _, f := range doc.Features {
-			if (string(f.Geometry) != "null") != want[0] || (string(f.Place) != "null") != want[1] || string(f.Time) == "" {
+			if (string(f.Geometry) != "null") != want[0] || (string(f.Place) != "null") != want[1] ||
+				string(f.Time) == "" {
 				t.Errorf("%s: geometry %.40s, place %.40s, time %s", query, f.Geometry, f.Place, f.Time)
 			}
 		}
 		profile, _, _ := strings.Cut(query, "&")
-		if l := res.Header.Get("Link"); !strings.Contains(l, "/profile/OGC/0/"+strings.TrimPrefix(profile, "profile=")+`>; rel="profile"`) {
+		if l := res.Header.Get("Link"); !strings.Contains(l,
+			"/profile/OGC/0/"+strings.TrimPrefix(profile, "profile=")+`>; rel="profile"`) {
 			t.Errorf("%s: Link is %s", query, l)
 		}
 	}

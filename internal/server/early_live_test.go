@@ -45,7 +45,8 @@ func (s *liveRows) Version(context.Context, ...string) (store.Version, error) { 
 
 func (s *liveRows) Hold(ctx context.Context) (store.Snapshot, error) { return s.Snapshot(ctx) }
 
-func (s *liveRows) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *liveRows) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	s.direct.Add(int64(len(rows)))
 	return s.Store.Fetch(ctx, coll, rows, want, fn)
 }
@@ -75,7 +76,8 @@ func (x *liveSnapshot) Page(ctx context.Context, q store.Query) (*store.Page, er
 	return x.Snapshot.Page(ctx, q)
 }
 
-func (x *liveSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (x *liveSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return x.Snapshot.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
 		if err := x.s.before(ctx, x.given); err != nil {
 			return err
@@ -153,12 +155,17 @@ func TestLargePagesOfLiveRowsBeginWithTheirFirstFeatures(t *testing.T) {
 			}
 			gone := make(chan struct{})
 			st := &liveRows{Store: plain.store, before: standsAt(first, gone)}
-			a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = config.Size(len(want.Body)+1), 5*time.Second })
+			a := serveStore(t, st, func(c *config.Config) {
+				c.Limits.Buffer,
+					c.Limits.Query = config.Size(len(want.Body)+1), 5*time.Second
+			})
 			res := a.begun(t, manyOf+"&f="+f, coding)
 			if res.StatusCode != 200 || res.ContentLength >= 0 || st.open.Load() != 1 || st.direct.Load() != 0 {
-				t.Fatalf("%s, %s: status %d, length %d, %d snapshots, %d features read without", f, coding, res.StatusCode, res.ContentLength, st.open.Load(), st.direct.Load())
+				t.Fatalf("%s, %s: status %d, length %d, %d snapshots, %d features read without", f, coding,
+					res.StatusCode, res.ContentLength, st.open.Load(), st.direct.Load())
 			}
-			if other := a.get(manyOf+"&f="+f, "Accept-Encoding", coding).wants(200); other.ContentLength < 0 || st.direct.Load() == 0 {
+			if other := a.get(manyOf+"&f="+f, "Accept-Encoding", coding).wants(200); other.ContentLength < 0 ||
+				st.direct.Load() == 0 {
 				t.Errorf("%s, %s: another page beside it has length %d", f, coding, other.ContentLength)
 			}
 			close(gone)
@@ -176,7 +183,9 @@ var errRead = errors.New("the disk of the database is gone")
 func TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers(t *testing.T) {
 	t.Parallel()
 	plain := serveHistory(t, nil)
-	for _, path := range []string{manyOf + "&f=json", manyOf + "&f=csv", "/collections/divisions_events/download?f=geojsonseq", "/collections/divisions_events/download?f=geojsonseq&filter=seq%3E0"} {
+	for _, path := range []string{manyOf + "&f=json", manyOf + "&f=csv",
+		"/collections/divisions_events/download?f=geojsonseq",
+		"/collections/divisions_events/download?f=geojsonseq&filter=seq%3E0"} {
 		isPage := strings.Contains(path, "/items")
 		want := plain.get(path, "Accept-Encoding", "identity").wants(200)
 		for _, x := range []struct {
@@ -184,7 +193,8 @@ func TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers(t *testing.T) {
 			after  int64
 			status int
 			broken bool
-		}{{errRead, 10, 500, false}, {errRead, 1000, 200, true}, {store.ErrUnavailable, 10, 200, false}, {store.ErrUnavailable, 1000, 200, true}} {
+		}{{errRead, 10, 500, false}, {errRead, 1000, 200, true}, {store.ErrUnavailable, 10, 200, false},
+			{store.ErrUnavailable, 1000, 200, true}} {
 			if x.err == store.ErrUnavailable && !isPage && !x.broken {
 				x.status = 503
 			}
@@ -207,8 +217,10 @@ func TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers(t *testing.T) {
 				t.Errorf("%s, %v after %d: status %d, %v", path, x.err, x.after, res.StatusCode, err)
 			case x.status != 200 && !strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json"):
 				t.Errorf("%s, %v after %d: %s", path, x.err, x.after, res.Header.Get("Content-Type"))
-			case x.status == 200 && !x.broken && (res.ContentLength < 0 || stamped(bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL))) != stamped(want.Body)):
-				t.Errorf("%s, %v after %d: length %d, %d bytes, want %d", path, x.err, x.after, res.ContentLength, len(body), len(want.Body))
+			case x.status == 200 && !x.broken && (res.ContentLength < 0 ||
+				stamped(bytes.ReplaceAll(body, []byte(a.URL), []byte(plain.URL))) != stamped(want.Body)):
+				t.Errorf("%s, %v after %d: length %d, %d bytes, want %d", path, x.err, x.after, res.ContentLength,
+					len(body), len(want.Body))
 			}
 			a.eventually("the snapshot is closed", func() bool { return st.open.Load() == 0 })
 		}
@@ -240,7 +252,9 @@ func TestAPageThatPanicsGivesItsPlaceAndItsConnectionBack(t *testing.T) {
 func rowsOfText(t *testing.T, n int) string {
 	t.Helper()
 	url := cluster.Database(t)
-	change(t, url, "CREATE TABLE rows (id int PRIMARY KEY, text text)", fmt.Sprintf("INSERT INTO rows SELECT i, repeat('before ', 300) FROM generate_series(1, %d) AS i", n), "ANALYZE rows")
+	change(t, url, "CREATE TABLE rows (id int PRIMARY KEY, text text)",
+		fmt.Sprintf("INSERT INTO rows SELECT i, repeat('before ', 300) FROM generate_series(1, %d) AS i", n),
+		"ANALYZE rows")
 	return url
 }
 
@@ -276,8 +290,11 @@ func TestLargePagesAreOfOneStateWhileTheirRowsAreWritten(t *testing.T) {
 		change(t, url, "UPDATE rows SET text = repeat('before ', 300)")
 		res := a.begun(t, path, "identity")
 		body := rest(t, res, "", "")
-		if n, other := strings.Count(body, "before before"), strings.Count(body, "after"); !written || res.StatusCode != 200 || res.ContentLength >= 0 || n != 4000*150 || other > 0 {
-			t.Errorf("%s: status %d, length %d, %d pairs of words before, %d after", path, res.StatusCode, res.ContentLength, n, other)
+		if n, other := strings.Count(body, "before before"),
+			strings.Count(body, "after"); !written || res.StatusCode != 200 || res.ContentLength >= 0 ||
+			n != 4000*150 || other > 0 {
+			t.Errorf("%s: status %d, length %d, %d pairs of words before, %d after", path, res.StatusCode,
+				res.ContentLength, n, other)
 		}
 	}
 }
@@ -302,11 +319,14 @@ func TestDownloadsThatHoldAConnectionAreSentAsTheyGrow(t *testing.T) {
 			t.Errorf("%d pairs of words", n)
 		}
 	}
-	a.eventually("a file that was sent as it grew is kept", func() bool { // not while other tests write into the cluster
+	// not while other tests write into the cluster
+	a.eventually("a file that was sent as it grew is kept", func() bool {
 		first := a.begun(t, "/collections/rows/download?f=csv", "identity")
 		body := rest(t, first, "", "")
 		kept := a.get("/collections/rows/download?f=csv", "Accept-Encoding", "identity").wants(200)
-		return kept.ContentLength >= 0 && string(kept.Body) == body && kept.Header.Get("Etag") == first.Header.Get("Etag") && kept.Header.Get("Content-Location") == first.Header.Get("Content-Location") &&
+		return kept.ContentLength >= 0 && string(kept.Body) == body &&
+			kept.Header.Get("Etag") == first.Header.Get("Etag") &&
+			kept.Header.Get("Content-Location") == first.Header.Get("Content-Location") &&
 			a.get("/collections/rows/download?f=csv", "If-None-Match", first.Header.Get("Etag")).StatusCode == 304
 	})
 }

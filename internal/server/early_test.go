@@ -24,7 +24,8 @@ type waiting struct {
 	stand chan struct{} // told when it waits; may be nil
 }
 
-func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return s.Store.Fetch(ctx, coll, rows, want, s.waits(ctx, fn))
 }
 
@@ -63,7 +64,10 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 					t.Fatalf("%d bytes of %d features: %v", n, rows, err)
 				}
 				st := &waiting{Store: plain.store, gone: make(chan struct{})}
-				a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = config.Size(n+1), 5*time.Second })
+				a := serveStore(t, st, func(c *config.Config) {
+					c.Limits.Buffer, c.Limits.Query = config.Size(n+1),
+						5*time.Second
+				})
 				st.left.Store(int64((24<<10)*rows/n + 300)) // of 24 KB, and two questions to the store
 				res := a.begun(t, manyOf+"&f="+f, coding)
 				if res.StatusCode != 200 || res.ContentLength >= 0 {
@@ -96,7 +100,8 @@ type waitingSnapshot struct {
 	of *waiting
 }
 
-func (s *waitingSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *waitingSnapshot) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return s.Snapshot.Fetch(ctx, coll, rows, want, s.of.waits(ctx, fn))
 }
 
@@ -112,13 +117,15 @@ func TestFilesBeginWithTheirFirstKilobytes(t *testing.T) {
 			t.Run(f+", "+coding, func(t *testing.T) {
 				t.Parallel()
 				path := "/collections/divisions_events/download?f=" + f
-				rows := plain.get("/collections/divisions_events/items?limit=10000&f=csv").wants(200).Header.Get("OGC-NumberReturned")
+				rows := plain.get("/collections/divisions_events/items?limit=10000&f=csv").wants(200).Header.Get(
+					"OGC-NumberReturned")
 				all, err := strconv.Atoi(rows)
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := plain.get(path, "Accept-Encoding", "identity").wants(200).Body
-				st := &waitingFiles{&waiting{Store: plain.store, gone: make(chan struct{})}, int64((24<<10)*all/len(want) + 1)}
+				st := &waitingFiles{&waiting{Store: plain.store, gone: make(chan struct{})},
+					int64((24<<10)*all/len(want) + 1)}
 				st.left.Store(math.MaxInt64)
 				a := serveStore(t, st, nil)
 				res := a.begun(t, path, coding)
@@ -150,7 +157,8 @@ func TestAnswersThatBeganEarlyAreKept(t *testing.T) {
 				t.Errorf("%s, %s: the first answers are not streamed", f, coding)
 			}
 			kept, streamed := ask()
-			for until := time.Now().Add(time.Minute); onPostGIS() && streamed && time.Now().Before(until); kept, streamed = ask() {
+			for until := time.Now().Add(time.Minute); onPostGIS() && streamed && time.Now().Before(until); kept,
+				streamed = ask() {
 			}
 			if streamed || kept != first {
 				t.Errorf("%s, %s: not kept, or other bytes when it is", f, coding)
@@ -170,7 +178,8 @@ func (s *written) Hold(context.Context) (store.Snapshot, error) { return nil, er
 
 func (s *written) Version(context.Context, ...string) (store.Version, error) { return "", nil }
 
-func (s *written) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *written) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	if s.read.Add(int64(len(rows))) > 1000 && s.times.Add(-1) >= 0 {
 		return store.ErrChanged
 	}
@@ -183,11 +192,15 @@ func TestLongAnswersFromTablesThatAreWrittenToAreWhole(t *testing.T) {
 	plain := serveHistory(t, nil)
 	for _, f := range []string{"json", "csv"} {
 		want := plain.get(manyOf+"&f="+f, "Accept-Encoding", "identity").wants(200)
-		a := serveStore(t, &written{Store: plain.store}, func(c *config.Config) { c.Limits.Buffer = config.Size(len(want.Body) + 1) })
+		a := serveStore(t, &written{Store: plain.store}, func(
+			c *config.Config) {
+			c.Limits.Buffer = config.Size(len(want.Body) + 1)
+		})
 		st := a.store.(*written)
 		st.times.Store(2)
 		got := a.get(manyOf+"&f="+f, "Accept-Encoding", "identity").wants(200)
-		if st.times.Load() >= 0 || got.ContentLength < 0 || stamped(bytes.ReplaceAll(got.Body, []byte(a.URL), []byte(plain.URL))) != stamped(want.Body) {
+		if st.times.Load() >= 0 || got.ContentLength < 0 || stamped(
+			bytes.ReplaceAll(got.Body, []byte(a.URL), []byte(plain.URL))) != stamped(want.Body) {
 			t.Errorf("%s: length %d, %d bytes, want %d", f, got.ContentLength, len(got.Body), len(want.Body))
 		}
 	}
@@ -210,7 +223,8 @@ func (s *reopened) Catalog() *store.Catalog {
 // Hold refuses: a held snapshot outlives the catalog.
 func (s *reopened) Hold(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }
 
-func (s *reopened) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *reopened) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	s.read.Add(int64(len(rows)))
 	return s.Store.Fetch(ctx, coll, rows, want, fn)
 }
@@ -229,7 +243,8 @@ func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 			for _, version := range []string{plain.store.Catalog().Version, "another"} {
 				then := *plain.store.Catalog()
 				then.Version = version
-				a := serveStore(t, &reopened{Store: plain.store, then: &then}, func(c *config.Config) { c.Limits.Buffer = config.Size(len(want.Body) + 1) })
+				a := serveStore(t, &reopened{Store: plain.store, then: &then},
+					func(c *config.Config) { c.Limits.Buffer = config.Size(len(want.Body) + 1) })
 				req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+manyOf+"&f="+f, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -242,7 +257,8 @@ func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 				body, err := io.ReadAll(res.Body)
 				res.Body.Close()
 				if broken := err != nil; res.StatusCode != 200 || broken != (version == "another") {
-					t.Errorf("%s, %s, version %q: status %d, %d bytes, %v", f, coding, version, res.StatusCode, len(body), err)
+					t.Errorf("%s, %s, version %q: status %d, %d bytes, %v", f, coding, version, res.StatusCode,
+						len(body), err)
 				}
 			}
 		}

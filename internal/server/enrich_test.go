@@ -22,7 +22,8 @@ import (
 )
 
 // enrich sends a table and returns the answer with its report.
-func (a *api) enrich(t testing.TB, query, media, table string, header ...string) (status int, body string, report map[string]int) {
+func (a *api) enrich(t testing.TB, query, media, table string, header ...string) (
+	status int, body string, report map[string]int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/enrich"+query, strings.NewReader(table))
 	if err != nil {
@@ -44,18 +45,29 @@ func TestTablesGetTheDivisionsOfTheirPointsAndCodes(t *testing.T) {
 	a := serve(t, "", nil)
 	const added = "fylker_id,fylker_name,kommuner_id,kommuner_name,enrich_error"
 	for name, x := range map[string]struct{ query, in, out string }{
-		"points":                {"", "name,lon,lat\nhome,10.75,59.91\nsea,2,61\n", "name,lon,lat," + added + "\nhome,10.75,59.91,03,Oslo,0301,Oslo,\nsea,2,61,,,,,\n"},
-		"a rest without an end": {"", "lat,lon\r\n59.91,10.75", "lat,lon," + added + "\n59.91,10.75,03,Oslo,0301,Oslo,\n"},
-		"semicolons, decimal commas, a byte order mark and Windows-1252": {"", "\xef\xbb\xbfsted;Lon;Lat\nB\xe6rum;10,75;59,91\n",
+		"points": {"", "name,lon,lat\nhome,10.75,59.91\nsea,2,61\n",
+			"name,lon,lat," + added + "\nhome,10.75,59.91,03,Oslo,0301,Oslo,\nsea,2,61,,,,,\n"},
+		"a rest without an end": {"", "lat,lon\r\n59.91,10.75",
+			"lat,lon," + added + "\n59.91,10.75,03,Oslo,0301,Oslo,\n"},
+		"semicolons, decimal commas, a byte order mark and Windows-1252": {
+			"", "\xef\xbb\xbfsted;Lon;Lat\nB\xe6rum;10,75;59,91\n",
 			"sted;Lon;Lat;" + strings.ReplaceAll(added, ",", ";") + "\nBærum;10,75;59,91;03;Oslo;0301;Oslo;\n"},
-		"tabs": {"", "x\ty\n10.75\t59.91\n", "x\ty\t" + strings.ReplaceAll(added, ",", "\t") + "\n10.75\t59.91\t03\tOslo\t0301\tOslo\t\n"},
+		"tabs": {"", "x\ty\n10.75\t59.91\n", "x\ty\t" + strings.ReplaceAll(added, ",", "\t") +
+			"\n10.75\t59.91\t03\tOslo\t0301\tOslo\t\n"},
 		"bad rows": {"?collections=kommuner", "lon,lat\n,59\nx,59\n10.75,59.91\n500,1\n1\n1,2,3\n",
-			"lon,lat,kommuner_id,kommuner_name,enrich_error\n,59,,,there is no coordinate\nx,59,,,a coordinate is no number\n10.75,59.91,0301,Oslo,\n500,1,,,the point lies outside of OGC:CRS84\n1,,,,\"the row has 1 cells, the header 2\"\n1,2,3,,,\"the row has 3 cells, the header 2\"\n"},
-		"quotation marks": {"?collections=kommuner", "note,lon,lat\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91\n", "note,lon,lat,kommuner_id,kommuner_name,enrich_error\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91,0301,Oslo,\n"},
-		"codes":           {"?collections=kommuner", "kode,n\n0301,1\n301,2\n9999,3\n,4\n", "kode,n,kommuner_id,kommuner_name,enrich_error\n0301,1,0301,Oslo,\n301,2,0301,Oslo,\n9999,3,,,\n,4,,,there is no code\n"},
-		"named columns":   {"?collections=kommuner&x=B&y=A", "A,B\n59.91,10.75\n", "A,B,kommuner_id,kommuner_name,enrich_error\n59.91,10.75,0301,Oslo,\n"},
-		"other systems":   {"?collections=kommuner&crs=" + url.QueryEscape(crs.UTM33.URI()), "x,y\n261000,6650000\n", "x,y,kommuner_id,kommuner_name,enrich_error\n261000,6650000,0301,Oslo,\n"},
-		"empty lines":     {"?collections=kommuner", "lon,lat\n\n10.75,59.91\n", "lon,lat,kommuner_id,kommuner_name,enrich_error\n\n10.75,59.91,0301,Oslo,\n"},
+			"lon,lat,kommuner_id,kommuner_name,enrich_error\n,59,,,there is no coordinate\nx,59,,,a coordinate is no " +
+				"number\n10.75,59.91,0301,Oslo,\n500,1,,,the point lies outside of OGC:CRS84\n1,,,,\"the row has 1 " +
+				"cells, the header 2\"\n1,2,3,,,\"the row has 3 cells, the header 2\"\n"},
+		"quotation marks": {"?collections=kommuner", "note,lon,lat\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91\n",
+			"note,lon,lat,kommuner_id,kommuner_name,enrich_error\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91,0301,Oslo,\n"},
+		"codes": {"?collections=kommuner", "kode,n\n0301,1\n301,2\n9999,3\n,4\n",
+			"kode,n,kommuner_id,kommuner_name,enrich_error\n0301,1,0301,Oslo,\n301,2,0301,Oslo,\n9999,3,,,\n,4,,,there is no code\n"},
+		"named columns": {"?collections=kommuner&x=B&y=A", "A,B\n59.91,10.75\n",
+			"A,B,kommuner_id,kommuner_name,enrich_error\n59.91,10.75,0301,Oslo,\n"},
+		"other systems": {"?collections=kommuner&crs=" + url.QueryEscape(crs.UTM33.URI()), "x,y\n261000,6650000\n",
+			"x,y,kommuner_id,kommuner_name,enrich_error\n261000,6650000,0301,Oslo,\n"},
+		"empty lines": {"?collections=kommuner", "lon,lat\n\n10.75,59.91\n",
+			"lon,lat,kommuner_id,kommuner_name,enrich_error\n\n10.75,59.91,0301,Oslo,\n"},
 	} {
 		status, got, _ := a.enrich(t, x.query, "text/csv", x.in)
 		if status != 200 || got != x.out {
@@ -66,14 +78,17 @@ func TestTablesGetTheDivisionsOfTheirPointsAndCodes(t *testing.T) {
 	if fmt.Sprint(report) != "map[errors:1 matched:2 restoredCodes:1 rows:4 unmatched:1]" {
 		t.Errorf("%v", report)
 	}
-	status, got, _ := a.enrich(t, "?collections=kommuner", "application/x-ndjson", "{\"lon\":10.75,\"lat\":59.91 }\nno\n{\"code\":\"301\"}\n{}\n")
+	status, got, _ := a.enrich(t, "?collections=kommuner", "application/x-ndjson",
+		"{\"lon\":10.75,\"lat\":59.91 }\nno\n{\"code\":\"301\"}\n{}\n")
 	var lines []map[string]any
 	for line := range strings.Lines(got) {
 		var m map[string]any
 		decode(t, []byte(line), &m)
 		lines = append(lines, m)
 	}
-	if status != 200 || len(lines) != 4 || lines[0]["kommuner_id"] != "0301" || lines[0]["lat"] != 59.91 || lines[0]["enrich_error"] != nil || lines[1]["enrich_error"] == nil || lines[2]["kommuner_id"] != "0301" || lines[3]["enrich_error"] == nil {
+	if status != 200 || len(lines) != 4 || lines[0]["kommuner_id"] != "0301" || lines[0]["lat"] != 59.91 ||
+		lines[0]["enrich_error"] != nil || lines[1]["enrich_error"] == nil || lines[2]["kommuner_id"] != "0301" ||
+		lines[3]["enrich_error"] == nil {
 		t.Errorf("%d %s", status, got)
 	}
 }
@@ -217,7 +232,8 @@ func TestFilesAreEnrichedWhileTheDataAreSwapped(t *testing.T) {
 func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	if page := string(a.get("/processes/enrich-table?f=html").wants(200).Body); !strings.Contains(page, `enctype="multipart/form-data"`) || !strings.Contains(page, `type="file"`) {
+	if page := string(a.get("/processes/enrich-table?f=html").wants(200).Body); !strings.Contains(
+		page, `enctype="multipart/form-data"`) || !strings.Contains(page, `type="file"`) {
 		t.Error("no form for a file")
 	}
 	long := "name,lon,lat\n" + strings.Repeat("home,10.75,59.91\n", 20_000)
@@ -226,13 +242,21 @@ func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 		file, in        string
 		out, attachment string
 	}{
-		"points":      {[][2]string{{"x", ""}, {"collections", "kommuner"}}, `C:\tables\places.txt`, "lon,lat\n10.75,59.91\n", "lon,lat,kommuner_id,kommuner_name,enrich_error\n10.75,59.91,0301,Oslo,\n", "places-enriched.csv"},
-		"codes":       {[][2]string{{"code", "B"}, {"collections", "kommuner"}}, "b.csv", "A;B\n1;301\n", "A;B;kommuner_id;kommuner_name;enrich_error\n1;301;0301;Oslo;\n", "b-enriched.csv"},
-		"JSON lines":  {[][2]string{{"collections", "kommuner"}}, "l.ndjson", `{"code":"0301"}` + "\n", `{"code":"0301","kommuner_id":"0301","kommuner_name":"Oslo","enrich_error":null}` + "\n", "l-enriched.jsonl"},
-		"a long file": {[][2]string{{"collections", "kommuner"}}, "long.csv", long, "name,lon,lat,kommuner_id,kommuner_name,enrich_error\n" + strings.Repeat("home,10.75,59.91,0301,Oslo,\n", 20_000), "long-enriched.csv"},
+		"points": {[][2]string{{"x", ""}, {"collections", "kommuner"}}, `C:\tables\places.txt`,
+			"lon,lat\n10.75,59.91\n", "lon,lat,kommuner_id,kommuner_name,enrich_error\n10.75,59.91,0301,Oslo,\n",
+			"places-enriched.csv"},
+		"codes": {[][2]string{{"code", "B"}, {"collections", "kommuner"}}, "b.csv", "A;B\n1;301\n",
+			"A;B;kommuner_id;kommuner_name;enrich_error\n1;301;0301;Oslo;\n", "b-enriched.csv"},
+		"JSON lines": {[][2]string{{"collections", "kommuner"}}, "l.ndjson", `{"code":"0301"}` + "\n",
+			`{"code":"0301","kommuner_id":"0301","kommuner_name":"Oslo","enrich_error":null}` + "\n",
+			"l-enriched.jsonl"},
+		"a long file": {[][2]string{{"collections", "kommuner"}}, "long.csv", long,
+			"name,lon,lat,kommuner_id,kommuner_name,enrich_error\n" +
+				strings.Repeat("home,10.75,59.91,0301,Oslo,\n", 20_000), "long-enriched.csv"},
 	} {
 		r := a.upload(t, x.fields, x.file, x.in).wants(200)
-		if string(r.Body) != x.out || !strings.Contains(r.Header.Get("Content-Disposition"), "filename="+x.attachment) || !strings.Contains(r.Header.Get("Enrich-Report"), `"matched":`) {
+		if string(r.Body) != x.out || !strings.Contains(r.Header.Get("Content-Disposition"),
+			"filename="+x.attachment) || !strings.Contains(r.Header.Get("Enrich-Report"), `"matched":`) {
 			t.Errorf("%s: %v %.200s", name, r.Header, r.Body)
 		}
 	}
@@ -247,7 +271,8 @@ func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 		"no columns":    {nil, "a.csv", "a,b\n1,2\n", nil},
 		"another site":  {nil, "a.csv", "lon,lat\n", []string{"Sec-Fetch-Site", "cross-site"}},
 	} {
-		if r := a.upload(t, x.fields, x.file, x.in, append(x.header, "Accept", "text/html")...).wants(400); !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+		if r := a.upload(t, x.fields, x.file, x.in, append(x.header, "Accept", "text/html")...).wants(
+			400); !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: %v", name, r.Header)
 		}
 	}
@@ -263,13 +288,17 @@ func TestAFaultWithAFileCostsNothingThatWasTyped(t *testing.T) {
 		file, in      string
 		fault, unlike string
 	}{
-		"a field": {append([][2]string{{"crs", "EPSG:1"}}, typed[:3]...), "a.csv", "øst,nord & ned\n1,2\n", `name="crs" id="up-crs" aria-invalid="true" aria-describedby="up-crs-fault" value="EPSG:1"`, `id="in-`},
-		"a table": {typed[:3], "a.csv", "a,b\n1,2\n", `<p>Tabellen har ingen kolonne som heter «øst»; den har a, b.</p>`, `id="in-`},
+		"a field": {append([][2]string{{"crs", "EPSG:1"}}, typed[:3]...), "a.csv", "øst,nord & ned\n1,2\n",
+			`name="crs" id="up-crs" aria-invalid="true" aria-describedby="up-crs-fault" value="EPSG:1"`, `id="in-`},
+		"a table": {typed[:3], "a.csv", "a,b\n1,2\n",
+			`<p>Tabellen har ingen kolonne som heter «øst»; den har a, b.</p>`, `id="in-`},
 		"no file": {typed[:3], "", "", `name="table" type="file" id="up-table" aria-invalid="true"`, `id="in-`},
 		"more":    {typed, "a.csv", "lon,lat\n1,2\n", `role="alert"`, `value="1"`},
 	} {
-		page := string(a.upload(t, x.fields, x.file, x.in, "Accept", "text/html", "Accept-Language", "nb").wants(400).Body)
-		for _, want := range []string{`name="x" `, ` value="øst"`, ` value="nord &amp; ned"`, ` value="kommuner"`, "<title>Feil: ", x.fault} {
+		page := string(a.upload(t, x.fields, x.file, x.in, "Accept", "text/html", "Accept-Language", "nb").wants(
+			400).Body)
+		for _, want := range []string{`name="x" `, ` value="øst"`, ` value="nord &amp; ned"`, ` value="kommuner"`,
+			"<title>Feil: ", x.fault} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page has no %s", name, want)
 			}
@@ -313,7 +342,8 @@ func TestTheFormForAFileIsDefined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params}); err != nil {
+	if err := openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{
+		Request: req, Route: route, PathParams: params}); err != nil {
 		t.Errorf("the definition of the form: %v", err)
 	}
 }

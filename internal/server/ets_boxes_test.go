@@ -33,7 +33,8 @@ func (s *suite) boxCRS(itemsURL, uri string, extent []float64) {
 	for _, box := range [][]float64{extent, {extent[0] + w, extent[1] + h, extent[2] - w, extent[3] - h}} {
 		plain := idsOf(s.everyPage(itemsURL, "&skipGeometry=true&bbox="+floats(box)))
 		other := s.around(box, id)
-		got := idsOf(s.everyPage(itemsURL, "&skipGeometry=true&bbox="+floats(ordered(other, id))+"&bbox-crs="+queryEscape(uri)))
+		got := idsOf(s.everyPage(itemsURL, "&skipGeometry=true&bbox="+floats(
+			ordered(other, id))+"&bbox-crs="+queryEscape(uri)))
 		for _, f := range plain {
 			if !slices.Contains(got, f) {
 				s.t.Errorf("%s: %s is in bbox %v, and not in the same box in %v, %v", itemsURL, f, box, id, other)
@@ -43,7 +44,8 @@ func (s *suite) boxCRS(itemsURL, uri string, extent []float64) {
 			s.t.Errorf("%s: %d features in the extent in %v, of %d", itemsURL, len(got), id, len(delivered))
 		}
 		for _, f := range delivered {
-			if in, out := s.against(f, id, other); slices.Contains(got, f.ID) && out || !slices.Contains(got, f.ID) && in {
+			if in, out := s.against(f, id, other); slices.Contains(got, f.ID) && out ||
+				!slices.Contains(got, f.ID) && in {
 				s.t.Errorf("%s: %s is in the answer to %v in %v: %v", itemsURL, f.ID, other, id, out)
 			}
 		}
@@ -63,7 +65,8 @@ func (s *suite) everyPage(itemsURL, query string) (all []delivery) {
 		all = append(all, p.Features...)
 		l, ok := find(p.Links, "next", "")
 		if next = l.Href; !ok && len(all) != p.NumberMatched {
-			s.t.Errorf("%s%s: %d features on %d pages, numberMatched is %d", itemsURL, query, len(all), pages, p.NumberMatched)
+			s.t.Errorf("%s%s: %d features on %d pages, numberMatched is %d", itemsURL, query, len(all), pages,
+				p.NumberMatched)
 		}
 	}
 	return all
@@ -150,11 +153,14 @@ func (s *suite) against(f delivery, id crs.ID, box []float64) (in, out bool) {
 func lattices(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "lattices.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		for id, at := range map[crs.ID]orb.Bound{3006: {Min: orb.Point{12, 56}, Max: orb.Point{22, 68}}, 2180: {Min: orb.Point{15, 49.5}, Max: orb.Point{23, 54.5}},
+		for id, at := range map[crs.ID]orb.Bound{3006: {Min: orb.Point{12, 56}, Max: orb.Point{22, 68}},
+			2180: {Min: orb.Point{15, 49.5}, Max: orb.Point{23, 54.5}},
 			3034: {Min: orb.Point{-8, 38}, Max: orb.Point{25, 60}}} {
 			name := fmt.Sprint("in_", int(id))
-			c := &store.Collection{ID: name, Table: name, Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger, Property: "nr"},
-				Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: id}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}}}
+			c := &store.Collection{ID: name, Table: name, Public: true,
+				Key:        store.FeatureKey{Column: "nr", Type: cql2.TypeInteger, Property: "nr"},
+				Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: id},
+				Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}}}
 			if err := w.Define(t.Context(), c, false); err != nil {
 				t.Fatal(err)
 			}
@@ -167,8 +173,11 @@ func lattices(t *testing.T) string {
 				t.Fatal(err)
 			}
 			for i := range 144 {
-				x, y := to(at.Min[0]+(at.Max[0]-at.Min[0])*float64(i%12)/11, at.Min[1]+(at.Max[1]-at.Min[1])*float64(i/12)/11)
-				if err := insert(int64(i), store.Geometry{WKB: wkb.MustMarshal(orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + 500, y + 300}}.ToPolygon())}); err != nil {
+				x, y := to(at.Min[0]+(at.Max[0]-at.Min[0])*float64(i%12)/11,
+					at.Min[1]+(at.Max[1]-at.Min[1])*float64(i/12)/11)
+				if err := insert(int64(i),
+					store.Geometry{WKB: wkb.MustMarshal(orb.Bound{
+						Min: orb.Point{x, y}, Max: orb.Point{x + 500, y + 300}}.ToPolygon())}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -19,7 +19,8 @@ func TestAssertionsOfTheProcessesSuite(t *testing.T) {
 			t.Fatalf("landing page: %v", landing.links())
 		}
 		declared := string(a.get(iut + "/conformance").wants(200).Body)
-		for _, class := range []string{"core", "ogc-process-description", "json", "html", "oas30", "job-list", "dismiss"} {
+		for _, class := range []string{"core", "ogc-process-description", "json", "html", "oas30", "job-list",
+			"dismiss"} {
 			if !strings.Contains(declared, "ogcapi-processes-1/1.0/conf/"+class+`"`) {
 				t.Errorf("%s is not declared", class)
 			}
@@ -31,7 +32,8 @@ func TestAssertionsOfTheProcessesSuite(t *testing.T) {
 		for _, p := range a.get(iut + "/processes").wants(200).json()["processes"].([]any) {
 			summary := p.(map[string]any)
 			d := a.get(iut + "/processes/" + summary["id"].(string)).wants(200).json()
-			if d["id"] != summary["id"] || d["version"] == "" || d["inputs"] == nil || d["outputs"] == nil || len(d["jobControlOptions"].([]any)) == 0 || len(d["outputTransmission"].([]any)) == 0 {
+			if d["id"] != summary["id"] || d["version"] == "" || d["inputs"] == nil || d["outputs"] == nil ||
+				len(d["jobControlOptions"].([]any)) == 0 || len(d["outputTransmission"].([]any)) == 0 {
 				t.Errorf("description: %v", d)
 			}
 			for name, in := range d["inputs"].(map[string]any) {
@@ -41,7 +43,8 @@ func TestAssertionsOfTheProcessesSuite(t *testing.T) {
 			}
 		}
 		echo := string(a.get(iut + "/processes/echo").wants(200).Body)
-		if first := strings.Index(echo, `"inputs":{"string":`); first < 0 || strings.Contains(echo, "contentMediaType") {
+		if first := strings.Index(echo, `"inputs":{"string":`); first < 0 ||
+			strings.Contains(echo, "contentMediaType") {
 			t.Errorf("the first input of echo is no plain text: %s", echo)
 		}
 		a.etsExceptions(t, mount)
@@ -59,11 +62,15 @@ func (a *api) etsExceptions(t *testing.T, mount string) {
 		status int
 		class  string
 	}{
-		{a.get(iut + "/processes/none"), 404, "no-such-process"}, {a.send(mount+"/processes/none/execution", `{"inputs":{}}`), 404, "no-such-process"},
-		{a.get(iut + "/jobs/none"), 404, "no-such-job"}, {a.get(iut + "/jobs/none/results"), 404, "no-such-job"}, {a.do("DELETE", iut+"/jobs/none"), 404, "no-such-job"},
-		{a.send(mount+"/processes/echo/execution", `{"inputs":{"string":{"a":1}}}`), 400, ""}, {a.send(mount+"/processes/echo/execution", `{"inputs":{"unheard":"x"}}`), 400, ""},
+		{a.get(iut + "/processes/none"), 404, "no-such-process"},
+		{a.send(mount+"/processes/none/execution", `{"inputs":{}}`), 404, "no-such-process"},
+		{a.get(iut + "/jobs/none"), 404, "no-such-job"}, {a.get(iut + "/jobs/none/results"), 404, "no-such-job"},
+		{a.do("DELETE", iut+"/jobs/none"), 404, "no-such-job"},
+		{a.send(mount+"/processes/echo/execution", `{"inputs":{"string":{"a":1}}}`), 400, ""},
+		{a.send(mount+"/processes/echo/execution", `{"inputs":{"unheard":"x"}}`), 400, ""},
 	} {
-		if tt.r.StatusCode != tt.status || tt.r.Header.Get("Content-Type") != "application/problem+json" || tt.class != "" && tt.r.json()["type"] != exceptions+tt.class {
+		if tt.r.StatusCode != tt.status || tt.r.Header.Get("Content-Type") != "application/problem+json" ||
+			tt.class != "" && tt.r.json()["type"] != exceptions+tt.class {
 			t.Errorf("%s: %d %s %s", tt.r.Request.URL, tt.r.StatusCode, tt.r.Header.Get("Content-Type"), tt.r.Body)
 		}
 	}
@@ -73,15 +80,18 @@ func (a *api) etsExceptions(t *testing.T, mount string) {
 func (a *api) etsExecutions(t *testing.T, mount string) {
 	t.Helper()
 	path := mount + "/processes/echo/execution"
-	for name, value := range map[string]string{"string": `"text"`, "number": `3.5`, "boolean": `true`, "array": `[1,2,3]`, "bbox": `{"bbox":[345345345,345345354,345345355,345345365],"crs":"urn:ogc:def:crs:EPSG:6.6:4326"}`} {
-		body := `{"inputs":{"` + name + `":` + value + `},"outputs":{"` + name + `":{"transmissionMode":"value"}},"response":"`
+	for name, value := range map[string]string{"string": `"text"`, "number": `3.5`, "boolean": `true`,
+		"array": `[1,2,3]`, "bbox": `{"bbox":[345345345,345345354,345345355,345345365],"crs":"urn:ogc:def:crs:EPSG:6.6:4326"}`} {
+		body := `{"inputs":{"` + name + `":` + value + `},"outputs":{"` + name +
+			`":{"transmissionMode":"value"}},"response":"`
 		if r := a.send(path, body+`raw"}`).wants(200); string(r.Body) != value || r.Header.Get("Link") != "" {
 			t.Errorf("raw %s: %s %v", name, r.Body, r.Header)
 		}
 		if r := a.send(path, body+`document"}`).wants(200); string(r.Body) != `{"`+name+`":`+value+`}` {
 			t.Errorf("document %s: %s", name, r.Body)
 		}
-		r := a.send(path, strings.Replace(body, `"value"}`, `"reference"}`, 1)+`raw"}`, "Prefer", "respond-async").wants(201)
+		r := a.send(path, strings.Replace(body, `"value"}`, `"reference"}`, 1)+`raw"}`, "Prefer",
+			"respond-async").wants(201)
 		job := r.Header.Get("Location")
 		a.until(job, "successful")
 		results := a.get(job + "/results").wants(204)
@@ -100,24 +110,32 @@ func (a *api) etsExecutions(t *testing.T, mount string) {
 func (a *api) etsJobs(t *testing.T, mount string) {
 	t.Helper()
 	iut := a.URL + mount
-	r := a.send(mount+"/processes/echo/execution", `{"inputs":{"string":"x","pause":5},"outputs":{"string":{}}}`, "Prefer", "respond-async").wants(201)
+	r := a.send(mount+"/processes/echo/execution", `{"inputs":{"string":"x","pause":5},"outputs":{"string":{}}}`,
+		"Prefer", "respond-async").wants(201)
 	job, status := r.Header.Get("Location"), r.json()
-	if !strings.HasPrefix(job, iut+"/jobs/") || status["status"] != "accepted" || status["type"] != "process" || status["jobID"] == "" || status["processID"] != "echo" || r.Header.Get("Preference-Applied") != "respond-async" {
+	if !strings.HasPrefix(job, iut+"/jobs/") || status["status"] != "accepted" || status["type"] != "process" ||
+		status["jobID"] == "" || status["processID"] != "echo" ||
+		r.Header.Get("Preference-Applied") != "respond-async" {
 		t.Errorf("%v %s", r.Header, r.Body)
 	}
-	if monitor, ok := find(r.links(), "monitor", "application/json"); !ok || a.get(monitor.Href).wants(200).json()["jobID"] != status["jobID"] {
+	if monitor, ok := find(r.links(), "monitor", "application/json"); !ok ||
+		a.get(monitor.Href).wants(200).json()["jobID"] != status["jobID"] {
 		t.Errorf("a job under way has no link to follow: %s", r.Body)
 	}
-	if r := a.get(job + "/results").wants(404); r.json()["type"] != exceptions+"result-not-ready" || r.Header.Get("Content-Type") != "application/problem+json" {
+	if r := a.get(job + "/results").wants(404); r.json()["type"] != exceptions+"result-not-ready" ||
+		r.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s", r.Body)
 	}
 	list := a.get(iut + "/jobs").wants(200).json()
 	if len(list["jobs"].([]any)) == 0 || len(list["links"].([]any)) == 0 {
 		t.Errorf("%v", list)
 	}
-	for query, there := range map[string]bool{"type=process": true, "processID=echo": true, "processID=neighbours": false, "status=accepted,running": true, "status=failed": false, "datetime=2020-01-01T00:00:00Z/..": true,
+	for query, there := range map[string]bool{"type=process": true, "processID=echo": true,
+		"processID=neighbours": false, "status=accepted,running": true, "status=failed": false,
+		"datetime=2020-01-01T00:00:00Z/..": true,
 		"datetime=../2020-01-01T00:00:00Z": false, "minDuration=1000": false, "limit=1": true} {
-		if got := a.get(iut + "/jobs?" + query).wants(200); strings.Contains(string(got.Body), status["jobID"].(string)) != there {
+		if got := a.get(iut + "/jobs?" + query).wants(200); strings.Contains(
+			string(got.Body), status["jobID"].(string)) != there {
 			t.Errorf("%s: %s", query, got.Body)
 		}
 	}

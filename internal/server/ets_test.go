@@ -20,13 +20,15 @@ const crs84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 
 // suiteCodes are the EPSG codes that the official suite knows. It crashes on any other, so its assertions skip them: a collection has such a code
 // only where it is stored in it.
-var suiteCodes = []string{"25832", "25833", "25835", "3575", "3035", "4258", "4326", "3857", "3395", "32633", "32632", "32635", "5972", "5973", "5975"}
+var suiteCodes = []string{"25832", "25833", "25835", "3575", "3035", "4258", "4326", "3857", "3395", "32633", "32632",
+	"32635", "5972", "5973", "5975"}
 
 // TestOfficialFeaturesSuite asserts what the executable test suite of OGC API Features Parts 1 and 2 asserts, at both mounts.
 func TestOfficialFeaturesSuite(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]func(*testing.T) string{"demo": func(*testing.T) string { return "" },
-		"ne110m": func(t *testing.T) string { return shared(t, "cql2/ne110m4cql2.gpkg") }, "systems of others": lattices} {
+		"ne110m":            func(t *testing.T) string { return shared(t, "cql2/ne110m4cql2.gpkg") },
+		"systems of others": lattices} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			source := source(t)
@@ -91,10 +93,12 @@ func (s *suite) definition() {
 
 func (s *suite) conformance() {
 	var c struct{ ConformsTo []string }
-	if err := json.Unmarshal(s.get(s.iut+"/conformance", "Accept", "application/json").wants(200).Body, &c); err != nil {
+	if err := json.Unmarshal(s.get(s.iut+"/conformance", "Accept", "application/json").wants(200).Body,
+		&c); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, uri := range []string{"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core", "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs"} {
+	for _, uri := range []string{"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core",
+		"http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/crs"} {
 		if !slices.Contains(c.ConformsTo, uri) {
 			s.t.Errorf("%s is not declared", uri)
 		}
@@ -127,7 +131,8 @@ func (s *suite) collections() {
 	}
 	for i, c := range list.Collections {
 		var one any
-		if err := json.Unmarshal(s.get(s.iut+"/collections/"+c.ID, "Accept", "application/json").wants(200).Body, &one); err != nil {
+		if err := json.Unmarshal(s.get(s.iut+"/collections/"+c.ID, "Accept", "application/json").wants(200).Body,
+			&one); err != nil {
 			s.t.Fatal(err)
 		}
 		if !reflect.DeepEqual(one, raw.Collections[i]) {
@@ -162,11 +167,13 @@ func (s *suite) collection(c collectionDoc) {
 		}
 	}
 	b := c.Extent.Spatial.BBox[0]
-	boxes := [][]float64{b, {-1.5, 50, 1.5, 53}, {-80, -5, -70, 5}, {177, 65, -177, 70}, {-180, 85, 180, 90}, {-180, -90, 180, -85}}
+	boxes := [][]float64{b, {-1.5, 50, 1.5, 53}, {-80, -5, -70, 5}, {177, 65, -177, 70}, {-180, 85, 180, 90},
+		{-180, -90, 180, -85}}
 	for _, box := range boxes {
 		s.features(itemsURL, "limit=10&bbox="+floats(box))
 	}
-	for _, bad := range []string{"limit=ten", "unknownQueryParameter1xxxx=1", "bbox=1,2,3", "datetime=soon", "crs=http://www.opengis.net/def/crs/0/unsupported",
+	for _, bad := range []string{"limit=ten", "unknownQueryParameter1xxxx=1", "bbox=1,2,3", "datetime=soon",
+		"crs=http://www.opengis.net/def/crs/0/unsupported",
 		"bbox=1,2,3,4&bbox-crs=http://www.opengis.net/def/crs/0/unsupported"} {
 		s.get(itemsURL+"?"+bad, "Accept", "application/geo+json").wants(400)
 	}
@@ -211,7 +218,8 @@ func (s *suite) parameters(path string) int {
 		s.t.Fatalf("%s: limit is %+v", path, l)
 	}
 	b := get("bbox").Schema.Value
-	if !b.Type.Is("array") || b.MinItems != 4 || b.MaxItems == nil || *b.MaxItems != 6 || !b.Items.Value.Type.Is("number") {
+	if !b.Type.Is("array") || b.MinItems != 4 || b.MaxItems == nil || *b.MaxItems != 6 ||
+		!b.Items.Value.Type.Is("number") {
 		s.t.Errorf("%s: bbox is %+v", path, b)
 	}
 	get("datetime")
@@ -222,8 +230,10 @@ func (s *suite) parameters(path string) int {
 func (s *suite) features(itemsURL, query string) collectionPage {
 	r := s.get(itemsURL+"?"+query, "Accept", "application/geo+json").wants(200)
 	p := r.page()
-	if _, err := time.Parse(time.RFC3339, p.TimeStamp); err != nil || p.Type != "FeatureCollection" || p.Features == nil || p.NumberReturned != len(p.Features) || p.NumberMatched < p.NumberReturned {
-		s.t.Errorf("%s: type %s, %d features, numberReturned %d, numberMatched %d, timeStamp %q", r.Request.URL, p.Type, len(p.Features), p.NumberReturned, p.NumberMatched, p.TimeStamp)
+	if _, err := time.Parse(time.RFC3339, p.TimeStamp); err != nil || p.Type != "FeatureCollection" ||
+		p.Features == nil || p.NumberReturned != len(p.Features) || p.NumberMatched < p.NumberReturned {
+		s.t.Errorf("%s: type %s, %d features, numberReturned %d, numberMatched %d, timeStamp %q", r.Request.URL, p.Type,
+			len(p.Features), p.NumberReturned, p.NumberMatched, p.TimeStamp)
 	}
 	for _, rel := range []string{"self", "alternate"} {
 		if l, ok := find(p.Links, rel, ""); !ok || l.Type == "" {
@@ -263,11 +273,13 @@ func (s *suite) crs(itemsURL, uri string, first collectionPage, extent []float64
 	if !slices.Equal(p.ids(), first.ids()) {
 		s.t.Errorf("%s: ids differ from those without crs", r.Request.URL)
 	}
-	if one := s.get(itemsURL + "/" + first.Features[0].ID + "?crs=" + url.QueryEscape(uri)).wants(200); one.Header.Get("Content-Crs") != "<"+uri+">" {
+	if one := s.get(itemsURL + "/" + first.Features[0].ID + "?crs=" + url.QueryEscape(uri)).wants(200); one.Header.Get(
+		"Content-Crs") != "<"+uri+">" {
 		s.t.Errorf("%s: Content-Crs %s", one.Request.URL, one.Header.Get("Content-Crs"))
 	}
 	geographic := strings.HasSuffix(uri, "CRS84") || strings.HasSuffix(uri, "/4326") || strings.HasSuffix(uri, "/4258")
-	if !geographic && first.Features[0].Geometry != nil && reflect.DeepEqual(p.Features[0].Geometry.Coordinates, first.Features[0].Geometry.Coordinates) {
+	if !geographic && first.Features[0].Geometry != nil && reflect.DeepEqual(
+		p.Features[0].Geometry.Coordinates, first.Features[0].Geometry.Coordinates) {
 		s.t.Errorf("%s: coordinates are those of CRS84", r.Request.URL)
 	}
 	if geographic {

@@ -29,7 +29,8 @@ func TestExecutionAnswersRawAndAsADocument(t *testing.T) {
 			t.Errorf("raw: %s %v", r.Body, r.Header)
 		}
 		r = a.send(path, `{"inputs":{"string":"Å","number":1.50,"object":{"value":{"a":1}},"bbox":{"bbox":[1,2,3,4]}},"response":"document"}`).wants(200)
-		if want := `{"string":"Å","number":1.50,"object":{"value":{"a":1}},"bbox":{"bbox":[1,2,3,4]}}`; string(r.Body) != want {
+		if want := `{"string":"Å","number":1.50,"object":{"value":{"a":1}},"bbox":{"bbox":[1,2,3,4]}}`; string(
+			r.Body) != want {
 			t.Errorf("document %s, want %s", r.Body, want)
 		}
 		r = a.send(path, `{"inputs":{"string":"Å","number":2}}`).wants(200)
@@ -48,7 +49,8 @@ func TestExecutionAnswersRawAndAsADocument(t *testing.T) {
 			}
 		}
 		a.send(path, `{"inputs":{"string":"x"},"outputs":{}}`).wants(204)
-		if r := a.send(path, `{"inputs":{"number":1}}`, "Prefer", "wait=5").wants(200); r.Header.Get("Preference-Applied") == "" {
+		if r := a.send(path, `{"inputs":{"number":1}}`, "Prefer", "wait=5").wants(200); r.Header.Get(
+			"Preference-Applied") == "" {
 			t.Error("no Preference-Applied")
 		}
 	}
@@ -69,9 +71,11 @@ func TestFaultyExecutionsAreProblems(t *testing.T) {
 		{echo + "?x=1", `{"inputs":{}}`, "application/json", "about:blank", 400},
 		{echo, `{"inputs":{}}`, "text/plain", "about:blank", 415},
 		{echo, `{"inputs":{"string":"` + strings.Repeat("x", 4<<20) + `"}}`, "application/json", "about:blank", 413},
-		{echo, `{"inputs":{"string":{"href":"http://169.254.169.254/latest"}}}`, "application/json", "about:blank", 400},
+		{echo, `{"inputs":{"string":{"href":"http://169.254.169.254/latest"}}}`, "application/json", "about:blank",
+			400},
 		{echo, `{"inputs":{"string":{"href":"` + a.URL + `/key"}}}`, "application/json", "about:blank", 400},
-		{echo, `{"inputs":{"string":{"href":"` + a.URL + `/collections/../key"}}}`, "application/json", "about:blank", 400},
+		{echo, `{"inputs":{"string":{"href":"` + a.URL + `/collections/../key"}}}`, "application/json", "about:blank",
+			400},
 		{echo, `{"inputs":{"string":{"href":"file:///etc/passwd"}}}`, "application/json", "about:blank", 400},
 	} {
 		r := a.send(tt.path, tt.body, "Content-Type", tt.media).wants(tt.status)
@@ -79,7 +83,8 @@ func TestFaultyExecutionsAreProblems(t *testing.T) {
 			t.Errorf("%s %.80s: %s %v", tt.path, tt.body, r.Header.Get("Content-Type"), r.json()["type"])
 		}
 	}
-	if r := a.send(echo, `{"inputs":`, "Content-Type", "application/json").wants(400); !strings.HasPrefix(r.json()["detail"].(string), "body: send a JSON object") {
+	if r := a.send(echo, `{"inputs":`, "Content-Type", "application/json").wants(400); !strings.HasPrefix(
+		r.json()["detail"].(string), "body: send a JSON object") {
 		t.Errorf("%s", r.Body)
 	}
 	if r := a.get("/processes/ingen").wants(404); r.json()["type"] != exceptions+"no-such-process" {
@@ -95,7 +100,8 @@ func TestInputsByReferenceAreReadFromOwnCollections(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	for _, mount := range []string{"", "/v1"} {
-		body := `{"inputs":{"object":{"href":"` + a.URL + mount + `/collections/fylker/items/03?skipGeometry=true"}},"outputs":{"object":{}}}`
+		body := `{"inputs":{"object":{"href":"` + a.URL + mount +
+			`/collections/fylker/items/03?skipGeometry=true"}},"outputs":{"object":{}}}`
 		a.send(mount+"/processes/echo/execution", body).wants(401)
 		r := a.send(mount+"/processes/echo/execution", body, "X-API-Key", a.key).wants(200)
 		if !strings.Contains(string(r.Body), `"id":"03"`) {

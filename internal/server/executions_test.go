@@ -24,14 +24,17 @@ func TestReferencesWhileTheClientWaits(t *testing.T) {
 		t.Errorf("%v: %s", r.Header, got.Body)
 	}
 	r = a.run("echo", body(ref+","+number, "raw"), "Prefer", "wait=10").wants(200)
-	if got := a.get(href(r.Header.Get("Link"))).wants(200); string(got.Body) != `"Å"` || string(r.Body) != "3" || r.Header.Get("Preference-Applied") != "wait" {
+	if got := a.get(href(r.Header.Get("Link"))).wants(200); string(got.Body) != `"Å"` || string(r.Body) != "3" ||
+		r.Header.Get("Preference-Applied") != "wait" {
 		t.Errorf("%v %s: %s", r.Header, r.Body, got.Body)
 	}
 	doc := a.run("echo", body(ref+","+number, "document")).wants(200).json()
-	if got := a.get(doc["string"].(map[string]any)["href"].(string)).wants(200); string(got.Body) != `"Å"` || doc["number"] != 3.0 {
+	if got := a.get(doc["string"].(map[string]any)["href"].(string)).wants(200); string(got.Body) != `"Å"` ||
+		doc["number"] != 3.0 {
 		t.Errorf("%v: %s", doc, got.Body)
 	}
-	if r := a.run("join-table", `{"inputs":{"table":"kode,tall\n0301,1\n","collection":"none"},"outputs":{"result":{"transmissionMode":"reference"}}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), "/inputs/") {
+	if r := a.run("join-table",
+		`{"inputs":{"table":"kode,tall\n0301,1\n","collection":"none"},"outputs":{"result":{"transmissionMode":"reference"}}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), "/inputs/") {
 		t.Errorf("%d %s", r.StatusCode, r.Body)
 	}
 	serveWithout(t).run("echo", body(ref, "raw")).wants(400)
@@ -42,8 +45,10 @@ func TestResultsLinksHaveTheTypeThatTheyGive(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, body := range []string{
-		`{"inputs":{"string":"x"},"outputs":{"string":{}}}`, `{"inputs":{"string":"x","number":1}}`, `{"inputs":{"string":"x"},"response":"document"}`,
-		`{"inputs":{"string":"x"},"outputs":{"string":{"transmissionMode":"reference"}}}`, `{"inputs":{"string":{"href":"http://192.0.2.1/x"}},"outputs":{"string":{}}}`,
+		`{"inputs":{"string":"x"},"outputs":{"string":{}}}`, `{"inputs":{"string":"x","number":1}}`,
+		`{"inputs":{"string":"x"},"response":"document"}`,
+		`{"inputs":{"string":"x"},"outputs":{"string":{"transmissionMode":"reference"}}}`,
+		`{"inputs":{"string":{"href":"http://192.0.2.1/x"}},"outputs":{"string":{}}}`,
 	} {
 		job := a.run("echo", body, "Prefer", "respond-async").wants(201).Header.Get("Location")
 		a.until(job, "successful failed")
@@ -69,11 +74,13 @@ func TestJobsArePaged(t *testing.T) {
 	a := serve(t, "", nil)
 	var jobs []string
 	for i := range 7 {
-		at := a.run("echo", fmt.Sprintf(`{"inputs":{"number":%d}}`, i), "Prefer", "respond-async").wants(201).Header.Get("Location")
+		at := a.run("echo", fmt.Sprintf(`{"inputs":{"number":%d}}`, i), "Prefer", "respond-async").wants(
+			201).Header.Get("Location")
 		a.until(at, "successful failed")
 		jobs = append([]string{at[strings.LastIndex(at, "/")+1:]}, jobs...)
 	}
-	for _, start := range []string{"/jobs?limit=3", "/v1/jobs?limit=3&type=process&status=successful", "/jobs?f=json&limit=7", "/jobs"} {
+	for _, start := range []string{"/jobs?limit=3", "/v1/jobs?limit=3&type=process&status=successful",
+		"/jobs?f=json&limit=7", "/jobs"} {
 		var seen []string
 		pages := 0
 		for at := start; at != ""; pages++ {
@@ -92,7 +99,8 @@ func TestJobsArePaged(t *testing.T) {
 			t.Errorf("%s: %d pages, %v, want %v", start, pages, seen, jobs)
 		}
 	}
-	if html := string(a.get("/jobs?f=html&limit=3&offset=3").wants(200).Body); !strings.Contains(html, `rel="next"`) || !strings.Contains(html, `rel="prev"`) {
+	if html := string(a.get("/jobs?f=html&limit=3&offset=3").wants(200).Body); !strings.Contains(html, `rel="next"`) ||
+		!strings.Contains(html, `rel="prev"`) {
 		t.Error("the page lacks its neighbours")
 	}
 	a.get("/jobs?offset=-1").wants(400)
@@ -108,8 +116,11 @@ func TestJobsArePaged(t *testing.T) {
 func TestQualifiedValuesOfObjects(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for in, want := range map[string]string{`{"value":"x"}`: `{"value":"x"}`, `{"value":{"a":1}}`: `{"a":1}`, `{"value":{"value":"x"}}`: `{"value":"x"}`, `{"value":1,"b":2}`: `{"b":2,"value":1}`, `{"value":null}`: `{"value":null}`} {
-		if r := a.run("echo", `{"inputs":{"object":`+in+`},"outputs":{"object":{}}}`).wants(200); string(r.Body) != want {
+	for in, want := range map[string]string{`{"value":"x"}`: `{"value":"x"}`, `{"value":{"a":1}}`: `{"a":1}`,
+		`{"value":{"value":"x"}}`: `{"value":"x"}`, `{"value":1,"b":2}`: `{"b":2,"value":1}`,
+		`{"value":null}`: `{"value":null}`} {
+		if r := a.run("echo", `{"inputs":{"object":`+in+`},"outputs":{"object":{}}}`).wants(200); string(
+			r.Body) != want {
 			t.Errorf("%s: %s, want %s", in, r.Body, want)
 		}
 	}
@@ -128,16 +139,20 @@ func TestRepeatedMembersAreRefused(t *testing.T) {
 		`{"inputs":{"string":"x"},"outputs":{"string":{},"string":{}}}`:    "/outputs/string",
 	} {
 		for _, prefer := range []string{"wait", "respond-async"} {
-			if r := a.run("echo", body, "Prefer", prefer).wants(400); !strings.Contains(string(r.Body), `"name":"`+at+`"`) {
+			if r := a.run("echo", body, "Prefer", prefer).wants(400); !strings.Contains(
+				string(r.Body), `"name":"`+at+`"`) {
 				t.Errorf("%s: %s", body, r.Body)
 			}
 		}
 	}
-	if r := a.post("/collections/kommuner/items", "application/json", `{"op":"=","args":[{"property":"nr"},"0301"],"op":"<>"}`); r.StatusCode != 400 {
+	if r := a.post("/collections/kommuner/items", "application/json",
+		`{"op":"=","args":[{"property":"nr"},"0301"],"op":"<>"}`); r.StatusCode != 400 {
 		t.Errorf("a filter: %d %s", r.StatusCode, r.Body)
 	}
-	r := a.post("/enrich", "application/x-ndjson", `{"lon":10.75,"lat":59.91,"lat":70}`+"\n"+`{"lon":10.75,"lat":59.91}`+"\n").wants(200)
-	if lines := strings.Split(string(r.Body), "\n"); !strings.Contains(lines[0], `twice`) || !strings.Contains(lines[1], `"0301"`) {
+	r := a.post("/enrich", "application/x-ndjson",
+		`{"lon":10.75,"lat":59.91,"lat":70}`+"\n"+`{"lon":10.75,"lat":59.91}`+"\n").wants(200)
+	if lines := strings.Split(string(r.Body), "\n"); !strings.Contains(lines[0], `twice`) ||
+		!strings.Contains(lines[1], `"0301"`) {
 		t.Errorf("a table: %s", r.Body)
 	}
 }

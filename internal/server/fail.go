@@ -42,22 +42,27 @@ var status = map[problem.Kind]int{
 
 // codes are error codes by kind, which existing clients know from other servers.
 var codes = map[problem.Kind]string{
-	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue", problem.Unauthorized: "Unauthorized", problem.Forbidden: "Forbidden", problem.NotFound: "NotFound",
-	problem.Method: "MethodNotAllowed", problem.NotAcceptable: "NotAcceptable", problem.TooLarge: "RequestEntityTooLarge", problem.MediaType: "UnsupportedMediaType",
+	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue",
+	problem.Unauthorized: "Unauthorized", problem.Forbidden: "Forbidden", problem.NotFound: "NotFound",
+	problem.Method: "MethodNotAllowed", problem.NotAcceptable: "NotAcceptable",
+	problem.TooLarge: "RequestEntityTooLarge", problem.MediaType: "UnsupportedMediaType",
 	problem.Timeout: "Timeout", problem.Unavailable: "ServiceUnavailable", problem.Busy: "ServiceBusy",
-	problem.TooMany: "TooManyRequests", problem.Gone: "Gone", problem.Precondition: "PreconditionFailed", problem.Range: "RangeNotSatisfiable",
+	problem.TooMany: "TooManyRequests", problem.Gone: "Gone", problem.Precondition: "PreconditionFailed",
+	problem.Range: "RangeNotSatisfiable",
 }
 
 // details are texts for errors without one.
 var details = map[problem.Kind]string{
-	problem.Internal:    "The server failed. The fault is logged under the instance of this document; tell the operator that number.",
+	problem.Internal: "The server failed. The fault is logged under the instance of this document; tell the " +
+		"operator that number.",
 	problem.Timeout:     "The question took too long. Ask for a smaller bbox, a smaller limit or a simpler filter.",
 	problem.Unavailable: "The server cannot answer now. Try again after the seconds in Retry-After.",
 	problem.Busy:        "The server is busy. Try again after the seconds in Retry-After.",
 	problem.TooMany:     "There were too many requests. Try again after the seconds in Retry-After.",
 }
 
-var foreignCursor = problem.Sayf("take the cursor from a link next or prev, together with all other parameters of that link")
+var foreignCursor = problem.Sayf("take the cursor from a link next or prev, together with all other parameters of " +
+	"that link")
 
 // retryAfter is the default of Retry-After, in seconds.
 const retryAfter = 5
@@ -77,16 +82,20 @@ func Classify(err error) *problem.Error {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, store.ErrCursor):
-		return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "query", Param: "cursor", Cure: foreignCursor.String(), Said: foreignCursor}}}
+		return &problem.Error{Kind: problem.Invalid, Err: err,
+			Faults: []problem.Fault{{In: "query", Param: "cursor", Cure: foreignCursor.String(), Said: foreignCursor}}}
 	case errors.Is(err, store.ErrChanged):
-		return problem.Of(problem.New(problem.Unavailable, err, "The data changed again and again while they were read. Try again after the seconds in Retry-After."))
+		return problem.Of(problem.New(problem.Unavailable, err, "The data changed again and again while they were "+
+			"read. Try again after the seconds in Retry-After."))
 	case errors.Is(err, store.ErrBusy):
 		return problem.Of(problem.New(problem.Busy, err, ""))
 	case errors.Is(err, store.ErrLocked):
-		return problem.Of(problem.New(problem.Unavailable, err, "Another program has locked the data. Try again after the seconds in Retry-After."))
+		return problem.Of(problem.New(problem.Unavailable, err, "Another program has locked the data. Try again "+
+			"after the seconds in Retry-After."))
 	case errors.Is(err, store.ErrNotWritable):
 		return problem.Of(problem.New(problem.Unavailable, err,
-			"The data directory of the server was deleted or is read-only, so that jobs cannot be stored. Ask without respond-async, or tell the operator."))
+			"The data directory of the server was deleted or is read-only, so that jobs cannot be stored. Ask "+
+				"without respond-async, or tell the operator."))
 	case errors.Is(err, store.ErrUnavailable):
 		return problem.Of(problem.New(problem.Unavailable, err, ""))
 	case errors.Is(err, context.DeadlineExceeded):
@@ -101,7 +110,8 @@ const mostFaults = 50
 // ProblemOf returns the problem document of an error. It removes API keys from texts of the client.
 func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
-	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.ID, TraceID: c.traceID}
+	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind],
+		Instance: "urn:grense:request:" + c.ID, TraceID: c.traceID}
 	if e.Type != "" {
 		p.Type = e.Type
 	}
@@ -111,7 +121,8 @@ func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 	if e.Kind != problem.Internal {
 		p.Detail = e.Detail
 		for _, f := range e.Faults[:min(len(e.Faults), mostFaults)] {
-			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: Redacted(Clip(f.Param)), Value: Redacted(Clip(f.Value)), Cure: Redacted(f.Cure), Pos: f.Pos})
+			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: Redacted(Clip(f.Param)),
+				Value: Redacted(Clip(f.Value)), Cure: Redacted(f.Cure), Pos: f.Pos})
 		}
 	}
 	if p.Detail == "" && len(p.Faults) > 0 {
@@ -148,18 +159,20 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		c.refused = r.Reason
 	}
 	if e.Kind == problem.Internal || files.DiskFull(err) {
-		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(e.Error()))
+		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path",
+			Redacted(c.Request.URL.Path), "err", Redacted(e.Error()))
 	}
 	p := c.ProblemOf(e)
 	h := w.Header()
-	for _, name := range [...]string{"Content-Encoding", "Content-Crs", "ETag", "Link", "OGC-NumberMatched", "OGC-NumberReturned", "Content-Disposition", "Content-Location", "Content-Length", "Format-Losses"} {
+	for _, name := range [...]string{"Content-Encoding", "Content-Crs", "ETag", "Link", "OGC-NumberMatched",
+		"OGC-NumberReturned", "Content-Disposition", "Content-Location", "Content-Length", "Format-Losses"} {
 		h.Del(name)
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", VaryKeyed)
 	h.Set("Content-Language", "en")
 	if e.Kind == problem.TooMany {
-		c.s.TellRates(w, c.Owner())
+		c.s.WriteRates(w, c.Owner())
 	}
 	asPage := wantsPage(c.Request.URL.Query().Get("f"), c.Request.Header.Values("Accept"))
 	switch e.Kind {
@@ -178,7 +191,8 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		gone.More.Problem = p
 	}
 	if asPage {
-		if l, ok := languageOf(askedLanguage(c.Request.URL)); ok && c.Values == nil { // the query was not parsed, but links repeat the language
+		// the query was not parsed, but links repeat the language
+		if l, ok := languageOf(requestedLanguage(c.Request.URL)); ok && c.Values == nil {
 			c.Values = url.Values{"lang": {l}}
 		}
 		pg := failed{c}.formPage(e, p)
@@ -189,7 +203,8 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 			pg.Data.(*problemView).Current = c.RefCrumbs(gone.More.Current)
 			if gone.Name != "" {
 				day, _ := c.DateText(gone.More.Date)
-				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.Name, day, c.KindText(history.Kind(gone.More.Type)))
+				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.Name, day,
+					c.KindText(history.Kind(gone.More.Type)))
 			}
 			path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 			if c.Collection != nil && !strings.HasSuffix(path, "/lineage") {

@@ -19,8 +19,10 @@ func TestEveryKindHasAStatusAndACode(t *testing.T) {
 			t.Errorf("kind %d has no name", k)
 		}
 		for _, lang := range web.Languages() {
-			for _, name := range []string{fmt.Sprintf("status.%d", status[k]), fmt.Sprintf("status.%d-text", status[k])} {
-				if status[k] != http.StatusUnauthorized && web.Text(lang, name) == name { // whose page has the form for a key instead
+			for _, name := range []string{fmt.Sprintf("status.%d", status[k]),
+				fmt.Sprintf("status.%d-text", status[k])} {
+				// whose page has the form for a key instead
+				if status[k] != http.StatusUnauthorized && web.Text(lang, name) == name {
 					t.Errorf("%s: %s has no words for it in %s", k, name, lang)
 				}
 			}

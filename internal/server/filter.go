@@ -14,10 +14,10 @@ import (
 // filtering builds the filter of a call from its parameters.
 type filtering struct{ *Call }
 
-// finishQuery makes the question to the store of all parameters that were read.
+// finishQuery completes the query from all parsed parameters.
 func (c filtering) finishQuery(p *ItemsParams) error {
 	if p.Norwegian {
-		p.Query.SortBy = slices.Clone(p.Query.SortBy) // it may be the catalog's
+		p.Query.SortBy = slices.Clone(p.Query.SortBy) // the slice may belong to the catalog
 		for i := range p.Query.SortBy {
 			p.Query.SortBy[i].Norwegian = true
 		}
@@ -25,7 +25,7 @@ func (c filtering) finishQuery(p *ItemsParams) error {
 	return c.buildFilter(p)
 }
 
-// buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
+// buildFilter joins bbox, datetime, name=value, q and filter with AND.
 func (c filtering) buildFilter(asked *ItemsParams) error {
 	and, faults := c.plainFilters(asked)
 	if asked.Terms != nil {
@@ -43,7 +43,7 @@ func (c filtering) buildFilter(asked *ItemsParams) error {
 		if err != nil {
 			bad := problem.Of(err).Faults
 			for i := range bad {
-				if c.bringsFilter() {
+				if c.filterInBody() {
 					bad[i].In = "body"
 				}
 			}
@@ -70,7 +70,7 @@ func (c filtering) buildFilter(asked *ItemsParams) error {
 	return err
 }
 
-// plainFilters are bbox, datetime and name=value, with what is wrong with them.
+// plainFilters returns the conditions of bbox, datetime and name=value, and their faults.
 func (c filtering) plainFilters(asked *ItemsParams) (and cql2.And, faults []problem.Fault) {
 	if asked.HasBBox {
 		b, err := cql2.ParseBBox(asked.Bbox, asked.BboxCRS)
@@ -109,8 +109,8 @@ func (c filtering) plainFilters(asked *ItemsParams) (and cql2.And, faults []prob
 	return and, faults
 }
 
-// equals builds the filter of a parameter of a property. Of events, kind=split finds those that are a split among
-// other things.
+// equals returns the condition of a property's parameter. For events, kind=split also finds events of another kind that
+// include a split.
 func (c filtering) equals(p *store.Property, v string) (cql2.Expr, error) {
 	e, err := Equals(p, v, c.Zone())
 	if err != nil || c.Collection.ID != history.EventsID || p.Name != "kind" {
@@ -127,7 +127,8 @@ func (c filtering) equals(p *store.Property, v string) (cql2.Expr, error) {
 // Equals returns the condition property = value for a query parameter (OGC 17-069r4, 7.15.5).
 func Equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error) {
 	prop := cql2.Prop{Name: p.Name}
-	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) { // the schema of the parameter lists them (OGC 17-069r4, 7.8)
+	// the schema of the parameter lists them (OGC 17-069r4, 7.8)
+	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) {
 		return nil, problem.Invalidf(p.Name, v, "use one of %s", strings.Join(p.Enum, ", "))
 	}
 	if Elements(p) {
@@ -190,7 +191,7 @@ func element(p *store.Property, v string) (cql2.Expr, error) {
 	return cql2.Text(v), nil
 }
 
-// parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
+// parseFilter parses filter, after filter-lang and filter-crs.
 func (c filtering) parseFilter(p *ItemsParams) (cql2.Expr, error) {
 	as := cql2.Reading{CRS: p.filterCRS, Zone: c.Zone()}
 	var e cql2.Expr

@@ -11,9 +11,11 @@ import (
 	"grense/internal/store"
 )
 
-// Endings of the names of query parameters that forgive: navn.like, areal_km2.from, areal_km2.to. What has the name of the property alone is exact.
+// Endings of parameter names for tolerant conditions: navn.like, areal_km2.from, areal_km2.to. The name of a property
+// alone means equality.
 const (
-	EndingLike = ".like" // of texts: the words of the value begin words of the text, in that order, whatever their case and accents
+	// of texts: the words of the value begin words of the text, in that order, whatever their case and accents
+	EndingLike = ".like"
 	EndingFrom = ".from" // of numbers, days and moments: not before
 	EndingTo   = ".to"   // not after
 )
@@ -31,7 +33,7 @@ func Endings(p *store.Property) []string {
 	return nil
 }
 
-// Forgiving returns the property and the ending of a query parameter that forgives; nil when there is none of that name.
+// Forgiving returns the property and the ending of a query parameter such as name_like; nil if there is none.
 func (c *Call) Forgiving(name string) (p *store.Property, ending string) {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 || c.Field(name) != nil {
@@ -43,8 +45,8 @@ func (c *Call) Forgiving(name string) (p *store.Property, ending string) {
 	return p, name[i:]
 }
 
-// AsksOf returns the parameters of a property that have a value, the one without an ending first.
-func (c *Call) AsksOf(p *store.Property) (names []string) {
+// ParametersOf returns the parameters of a property that have a value, the one without an ending first.
+func (c *Call) ParametersOf(p *store.Property) (names []string) {
 	if First(c.Values[p.Name]) != "" {
 		names = append(names, p.Name)
 	}
@@ -70,7 +72,8 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 	case cql2.TypeText:
 		words := cql2.Words(v)
 		if words == "" {
-			return nil, problem.Invalidf(name, v, "write at least one letter or digit; the words begin words of the text, whatever their case and accents")
+			return nil, problem.Invalidf(name, v, "write at least one letter or digit; the words begin words of the "+
+				"text, whatever their case and accents")
 		}
 		return cql2.Search{Props: []string{p.Name}, Terms: []string{words}}, nil
 	case cql2.TypeInteger, cql2.TypeNumber:
@@ -92,7 +95,8 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 		at = to // the end of the day
 	}
 	if p.Type == cql2.TypeDate {
-		return cql2.Compare{Op: op, L: prop, R: cql2.Date{T: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)}}, nil
+		return cql2.Compare{
+			Op: op, L: prop, R: cql2.Date{T: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)}}, nil
 	}
 	return cql2.Compare{Op: op, L: prop, R: cql2.Timestamp{T: at.UTC()}}, nil
 }
@@ -100,10 +104,10 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 // TypedNumber converts a number that a person typed: it removes spaces and replaces the decimal comma.
 var TypedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
 
-// GroupedNumber is a number with commas between thousands, as English writes it; elsewhere a comma is one before decimals.
+// GroupedNumber matches a number with commas between thousands, as in English; elsewhere a comma precedes decimals.
 var GroupedNumber = regexp.MustCompile(`^\s*[-\x{2212}]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*$`)
 
-// endingText is what the input of a parameter is called beside its property; "" for nothing.
+// EndingText returns the label of an input beside the title of its property; "" if it needs none.
 func (c *Call) EndingText(ending string) string {
 	switch ending {
 	case EndingFrom:

@@ -13,7 +13,7 @@ import (
 // failed describes the failure of a call to people.
 type failed struct{ *Call }
 
-// formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
+// formPage returns the form of the request with its values and errors; nil if the route has no form or the form fails.
 func (c failed) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	if c.Route == nil || c.Route.Form == nil || c.Params == nil && !c.Form {
 		return nil
@@ -22,7 +22,7 @@ func (c failed) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	switch e.Kind {
 	case problem.Invalid:
 		if len(p.Faults) == 0 {
-			v.Trouble = c.told(e.Said, p.Detail)
+			v.Trouble = c.translatedOr(e.Said, p.Detail)
 		}
 		v.Faults = c.fieldFaults(e, p.Faults)
 	case problem.Timeout, problem.TooLarge:
@@ -41,11 +41,11 @@ func (c failed) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	return pg
 }
 
-// fieldFaults tells what is wrong in the language of the page: the faults of an error, as they are sent.
+// fieldFaults returns the faults of an error in the language of the page. faults are those of the problem document.
 func (c failed) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.FieldFault) {
 	for i, f := range faults {
 		x := page.FieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
-		said := c.said(e.Faults[i].Said)
+		said := c.translated(e.Faults[i].Said)
 		switch field := c.fieldOf(&x); {
 		case !field && said != "":
 			x.Text = said
@@ -64,8 +64,8 @@ func (c failed) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page
 	return out
 }
 
-// said is a sentence of the filter language, or of the server, in the language of the page; "" where it is there in English only.
-func (c failed) said(s problem.Saying) string {
+// translated returns a message in the language of the page; "" if it exists in English only.
+func (c failed) translated(s problem.Saying) string {
 	text, ok := s.In(func(form string) (string, bool) {
 		if text := c.Text(fmt.Sprintf("cql2.%s", form)); text != "cql2."+form {
 			return text, true
@@ -82,9 +82,9 @@ func (c failed) said(s problem.Saying) string {
 	return Redacted(text)
 }
 
-// told is what a saying says in the language of the page, else the English, marked as such.
-func (c failed) told(s problem.Saying, english string) page.Value {
-	if said := c.said(s); said != "" {
+// translatedOr returns a message in the language of the page, or the English text, marked as such.
+func (c failed) translatedOr(s problem.Saying, english string) page.Value {
+	if said := c.translated(s); said != "" {
 		return page.Value{Text: said}
 	}
 	return page.Value{Text: english, Lang: "en"}
@@ -92,12 +92,14 @@ func (c failed) told(s problem.Saying, english string) page.Value {
 
 // formFields maps parameters to the id of their field, the message key of its title, and that of the expected value.
 var formFields = map[string][3]string{
-	"q": {"p-search", "items.search", "words"}, "bbox": {"p-bbox", "items.bbox", "box"}, "datetime": {"p-datetime", "items.datetime", "time"},
-	"sortby": {"p-sortby", "items.sort", "choice"}, "limit": {"p-limit", "items.limit", "limit"}, "filter": {"p-filter", "items.expression", "expression"},
-	"lon": {"lon", "lookup.lon", "place"}, "lat": {"lat", "lookup.lat", "place"},
+	"q": {"p-search", "items.search", "words"}, "bbox": {"p-bbox", "items.bbox", "box"},
+	"datetime": {"p-datetime", "items.datetime", "time"},
+	"sortby":   {"p-sortby", "items.sort", "choice"}, "limit": {"p-limit", "items.limit", "limit"},
+	"filter": {"p-filter", "items.expression", "expression"},
+	"lon":    {"lon", "lookup.lon", "place"}, "lat": {"lat", "lookup.lat", "place"},
 }
 
-// fieldOf completes a fault by the field that it is of; false where there is none.
+// fieldOf sets title, target and text of a fault by its field; ok is false if there is no field.
 func (c failed) fieldOf(x *page.FieldFault) bool {
 	if m, ok := formFields[x.Name]; ok {
 		x.Target, x.Title, x.Text = m[0], c.Text(m[1]), c.Text(fmt.Sprintf("fault.%s", m[2]))
@@ -117,7 +119,8 @@ func (c failed) fieldOf(x *page.FieldFault) bool {
 		ending = exact[0] // the input that the form shows
 	}
 	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.ColumnOf(p).Title+" "+c.EndingText(ending), " ")
-	text := map[cql2.Type]string{cql2.TypeText: "words", cql2.TypeInteger: "number", cql2.TypeNumber: "number", cql2.TypeBool: "choice", cql2.TypeDate: "day", cql2.TypeTimestamp: "day"}[p.Type]
+	text := map[cql2.Type]string{cql2.TypeText: "words", cql2.TypeInteger: "number", cql2.TypeNumber: "number",
+		cql2.TypeBool: "choice", cql2.TypeDate: "day", cql2.TypeTimestamp: "day"}[p.Type]
 	if text == "" {
 		return false
 	}

@@ -22,7 +22,8 @@ func TestFeaturesAreEncodedAhead(t *testing.T) {
 	work.Go(func() { a.srv.RunFragments(ctx) })
 	count := func(metric string) int {
 		t.Helper()
-		m := regexp.MustCompile(`(?m)^grense_cache_` + metric + `\{cache="fragments"\} (\d+)`).FindStringSubmatch(httpGetMetrics(t, a))
+		m := regexp.MustCompile(`(?m)^grense_cache_` + metric + `\{cache="fragments"\} (\d+)`).FindStringSubmatch(
+			httpGetMetrics(t, a))
 		if m == nil {
 			t.Fatalf("no %s of fragments", metric)
 		}
@@ -35,7 +36,8 @@ func TestFeaturesAreEncodedAhead(t *testing.T) {
 		t.Errorf("%d features are encoded after a page of 9", n)
 	}
 	a.get(fmt.Sprintf(path, 200)).wants(200)
-	for until := time.Now().Add(time.Minute); count("entries") < 357 || count("making") > 0; time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); count("entries") < 357 ||
+		count("making") > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d of 357 features are encoded", count("entries"))
 		}

@@ -62,7 +62,8 @@ var france = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer w.Close()
-	c := &store.Collection{ID: "communes", Table: "communes", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+	c := &store.Collection{ID: "communes", Table: "communes", Public: true,
+		Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
 		Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "MultiPolygon", CRS: crs.CRS84}}
 	for _, n := range []string{"code", "nom", "departement"} {
 		c.Properties = append(c.Properties, store.Property{Name: n, Column: n, Type: cql2.TypeText})
@@ -75,7 +76,8 @@ var france = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	err = eachCommune(func(x *commune, g orb.Geometry) error {
-		return insert(x.Properties.Code, x.Properties.Nom, x.Properties.Departement, store.Geometry{WKB: wkb.MustMarshal(g)})
+		return insert(x.Properties.Code, x.Properties.Nom, x.Properties.Departement,
+			store.Geometry{WKB: wkb.MustMarshal(g)})
 	})
 	if err != nil {
 		return "", err
@@ -148,7 +150,8 @@ func BenchmarkFilters(b *testing.B) {
 		b.Fatal(err)
 	}
 	srv := benched(b, path)
-	syllables := []string{"an", "ber", "cha", "dou", "el", "font", "gar", "heim", "is", "jean", "ker", "lou", "mar", "nan", "ou", "plo", "que", "rou", "sol", "tour"}
+	syllables := []string{"an", "ber", "cha", "dou", "el", "font", "gar", "heim", "is", "jean", "ker", "lou", "mar",
+		"nan", "ou", "plo", "que", "rou", "sol", "tour"}
 	syllable := func(i int) string { return syllables[i%len(syllables)] }
 	place := func(i int) (x, y float64) { return 0.3 + float64(i*37%1000)*0.004, 45 + float64(i*61%1000)*0.003 }
 	for name, query := range map[string]func(i int) string{
@@ -165,7 +168,8 @@ func BenchmarkFilters(b *testing.B) {
 			return "filter=" + queryEscape(fmt.Sprintf("CASEI(nom) LIKE CASEI('%%%s%%') AND %d=%d", syllable(i), i, i))
 		},
 		"prefix": func(i int) string {
-			return "filter=" + queryEscape(fmt.Sprintf("nom LIKE '%s%%' AND %d=%d", strings.ToUpper(syllable(i)[:1])+syllable(i)[1:], i, i))
+			return "filter=" + queryEscape(fmt.Sprintf("nom LIKE '%s%%' AND %d=%d",
+				strings.ToUpper(syllable(i)[:1])+syllable(i)[1:], i, i))
 		},
 		"q":       func(i int) string { return "q=" + syllable(i) + "," + strconv.Itoa(i) },
 		"q-many":  func(i int) string { return "q=saint," + strconv.Itoa(i) },
@@ -199,11 +203,15 @@ func TestSearchOfFrance(t *testing.T) {
 		t.Fatal(err)
 	}
 	var communes []*commune
-	if err := eachCommune(func(x *commune, _ orb.Geometry) error { communes = append(communes, x); return nil }); err != nil {
+	if err := eachCommune(func(x *commune, _ orb.Geometry) error {
+		communes = append(communes, x)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	a := serve(t, path, nil)
-	for _, q := range []string{"paris", "s", "saint", "saint mar", "la roche,le bois", "l'isle", "é", "œuf", "75056", "bourg en", "sur seine", "x,y,z", "aa", "notre dame", "en brie,en br", "saint, sainte"} {
+	for _, q := range []string{"paris", "s", "saint", "saint mar", "la roche,le bois", "l'isle", "é", "œuf", "75056",
+		"bourg en", "sur seine", "x,y,z", "aa", "notre dame", "en brie,en br", "saint, sainte"} {
 		terms, err := cql2.ParseSearch(q)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +231,8 @@ func TestSearchOfFrance(t *testing.T) {
 			}
 		}
 		p := a.get("/collections/communes/items?limit=10000&skipGeometry=true&q=" + queryEscape(q)).wants(200).page()
-		if got, want := strings.Join(p.ids(), " "), strings.Join(slices.Concat(hits[:]...), " "); p.NumberMatched != n || got != want {
+		if got, want := strings.Join(p.ids(), " "), strings.Join(
+			slices.Concat(hits[:]...), " "); p.NumberMatched != n || got != want {
 			t.Errorf("%s: %d matches, want %d; first %.80s, want %.80s", q, p.NumberMatched, n, got, want)
 		}
 	}

@@ -11,7 +11,9 @@ func queryEscape(s string) string { return url.QueryEscape(s) }
 
 // FuzzItemsQuery sends any query to items: the answer is a documented status with a sound body, never a 5xx.
 func FuzzItemsQuery(f *testing.F) {
-	for _, q := range []string{"limit=10", "bbox=1,2,3,4", "bbox=177,65,-177,70", "datetime=2020-01-01/..", "cursor=W2ZhbHNlLCIiLG51bGwsIjAzMDEiXQ", "offset=3&limit=2", "sortby=-navn,nr", "crs=[EPSG:25833]", "%zz", "a=b&a=c", "navn=%00"} {
+	for _, q := range []string{"limit=10", "bbox=1,2,3,4", "bbox=177,65,-177,70", "datetime=2020-01-01/..",
+		"cursor=W2ZhbHNlLCIiLG51bGwsIjAzMDEiXQ", "offset=3&limit=2", "sortby=-navn,nr", "crs=[EPSG:25833]", "%zz",
+		"a=b&a=c", "navn=%00"} {
 		f.Add(q)
 	}
 	a := serve(f, "", nil)
@@ -26,7 +28,8 @@ func FuzzItemsQuery(f *testing.F) {
 		default:
 			t.Fatalf("%q: %d %s", q, w.Code, w.Body)
 		}
-		if w.Code != 200 && !json.Valid(w.Body.Bytes()) && w.Header().Get("Content-Type") == "application/problem+json" {
+		if w.Code != 200 && !json.Valid(w.Body.Bytes()) && w.Header().Get(
+			"Content-Type") == "application/problem+json" {
 			t.Fatalf("%q: %s", q, w.Body)
 		}
 	})

@@ -26,7 +26,8 @@ func TestSomeOfTheAreasLieOnAllOfThem(t *testing.T) {
 	for query, grounded := range map[string]bool{"?f=html&limit=5": true, "?f=html&q=oslo": true, "?f=html": false} {
 		a.settled("/collections/fylker/items" + query)
 		body := string(a.get("/collections/fylker/items" + query).wants(200).Body)
-		if land := strings.Contains(body, `<g class="near"><path`); land != grounded || strings.Contains(body, "map bare") {
+		if land := strings.Contains(body, `<g class="near"><path`); land != grounded ||
+			strings.Contains(body, "map bare") {
 			t.Errorf("%s: land under it is %t", query, land)
 		}
 	}
@@ -37,23 +38,28 @@ func TestTheExtentOfManyFeaturesIsNoEmptyFrame(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "felt", Table: "felt", Public: true, Key: store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeInteger}, Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}},
-			Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
+		c := &store.Collection{ID: "felt", Table: "felt", Public: true,
+			Key:        store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeInteger},
+			Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeInteger}},
+			Geometry:   &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
 		add, err := w.Insert(t.Context(), "felt", []string{"nr", "geometry"})
 		for i := int64(0); i < 600 && err == nil; i++ {
-			g := geom.NewEnvelope(geom.XY{X: float64(i % 30), Y: float64(i / 30)}, geom.XY{X: float64(i%30) + 1, Y: float64(i/30) + 1}).AsGeometry()
+			g := geom.NewEnvelope(geom.XY{X: float64(i % 30), Y: float64(i / 30)},
+				geom.XY{X: float64(i%30) + 1, Y: float64(i/30) + 1}).AsGeometry()
 			err = add(i, store.Geometry{WKB: g.AsBinary()})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	})(gpkg.Create(t.Context(), path))
-	page := string(serve(t, path, func(c *config.Config) { c.Auth = "open" }).get("/collections/felt?f=html&lang=en").wants(200).Body)
+	page := string(serve(t, path, func(c *config.Config) { c.Auth = "open" }).get(
+		"/collections/felt?f=html&lang=en").wants(200).Body)
 	if !strings.Contains(page, `class="degree"`) {
-		t.Errorf("the frame is empty: %s", regexp.MustCompile(`(?s)<svg.*?</svg>`).FindString(page[strings.Index(page, "<figure"):]))
+		t.Errorf("the frame is empty: %s", regexp.MustCompile(`(?s)<svg.*?</svg>`).FindString(
+			page[strings.Index(page, "<figure"):]))
 	}
 }
 
@@ -64,11 +70,14 @@ func TestPointsWithoutAreasLieOnTheCountry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, grounded := range map[string]bool{"POINT(10.7 59.9)": true, "POINT(7.1 62.2)": true, "POINT(2.3 48.9)": false} {
+	for at, grounded := range map[string]bool{"POINT(10.7 59.9)": true, "POINT(7.1 62.2)": true,
+		"POINT(2.3 48.9)": false} {
 		path := filepath.Join(t.TempDir(), "x.gpkg")
 		storetest.Write(t, func(w store.Writer) {
-			c := &store.Collection{ID: "punkter", Table: "punkter", Public: true, Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, TitleProperty: "navn",
-				Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}}, Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Point", CRS: crs.CRS84}}
+			c := &store.Collection{ID: "punkter", Table: "punkter", Public: true,
+				Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, TitleProperty: "navn",
+				Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}},
+				Geometry:   &store.Geom{Name: "geometry", Column: "geometry", Type: "Point", CRS: crs.CRS84}}
 			if err := w.Define(t.Context(), c, false); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +94,8 @@ func TestPointsWithoutAreasLieOnTheCountry(t *testing.T) {
 			}
 		})(gpkg.Create(t.Context(), path))
 		a := serveOptions(t, openTest(t, path), nil, func(o *server.Options) { o.Shore = shore })
-		for _, page := range []string{"/collections/punkter", "/collections/punkter/items", "/collections/punkter/items/a"} {
+		for _, page := range []string{"/collections/punkter", "/collections/punkter/items",
+			"/collections/punkter/items/a"} {
 			a.settled(page + "?f=html")
 			body := string(a.get(page + "?f=html").wants(200).Body)
 			if land := strings.Contains(body, `<g class="near"><path`); land != grounded {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// healthz says that the process answers.
+// healthz reports that the process is alive.
 func (s *Kit) healthz(w http.ResponseWriter, r *http.Request) { s.state(w, r, http.StatusOK, "ok") }
 
-// readyTimeout bounds the question to the store.
+// readyTimeout bounds the check of the store.
 const readyTimeout = 2 * time.Second
 
-// readyz says whether requests for data will be answered: not while the server drains, nor while the store is away. A reload that
-// failed is told, and changes nothing: the old data are still served.
+// readyz reports whether requests for data succeed: it fails while the server drains or the store does not answer.
+// After a failed reload it succeeds, with a note, since the old data are served.
 func (s *Kit) readyz(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	ok, text := s.answersRequests(r.Context())
@@ -56,6 +56,6 @@ func (s *Kit) state(w http.ResponseWriter, r *http.Request, status int, text str
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write([]byte(strings.TrimSpace(text) + "\n")) // a client that is gone is seen by the server
+		w.Write([]byte(strings.TrimSpace(text) + "\n")) // net/http notices a client that has disconnected
 	}
 }

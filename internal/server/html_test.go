@@ -69,11 +69,16 @@ func (c *checker) fault(format string, args ...any) {
 
 var (
 	voidElements   = strings.Fields("br hr img input link meta wbr")
-	normalElements = strings.Fields("html head title body header nav main footer section a p h1 h2 h3 h4 ul ol li dl dt dd div span code pre strong table caption thead tbody tr th td " +
-		"form fieldset legend label button select option textarea details summary script svg g path text figure figcaption time")
-	phrasing = strings.Fields("a span code strong br img input select option button label textarea time wbr") // what a p may hold
-	parents  = map[string]string{"li": "ul ol", "dt": "dl", "dd": "dl", "tr": "thead tbody", "th": "tr", "td": "tr", "caption": "table", "thead": "table", "tbody": "table",
-		"option": "select", "summary": "details", "legend": "fieldset", "main": "body", "title": "head a", "meta": "head"}
+	normalElements = strings.Fields("html head title body header nav main footer section a p h1 h2 h3 h4 ul ol li dl " +
+		"dt dd div span code pre strong table caption thead tbody tr th td " +
+		"form fieldset legend label button select option textarea details summary script svg g path text figure " +
+		"figcaption time")
+	// what a p may hold
+	phrasing = strings.Fields("a span code strong br img input select option button label textarea time wbr")
+	parents  = map[string]string{"li": "ul ol", "dt": "dl", "dd": "dl", "tr": "thead tbody", "th": "tr", "td": "tr",
+		"caption": "table", "thead": "table", "tbody": "table",
+		"option": "select", "summary": "details", "legend": "fieldset", "main": "body", "title": "head a",
+		"meta": "head"}
 )
 
 func (c *checker) start(tok xml.StartElement) {
@@ -103,7 +108,8 @@ func (c *checker) start(tok xml.StartElement) {
 		c.fault("<%s> stands in <%s>", name, parent)
 	}
 	for _, o := range c.stack {
-		if o.name == "p" && !slices.Contains(phrasing, name) || o.name == name && slices.Contains([]string{"a", "form", "button", "label", "p", "main"}, name) {
+		if o.name == "p" && !slices.Contains(phrasing, name) ||
+			o.name == name && slices.Contains([]string{"a", "form", "button", "label", "p", "main"}, name) {
 			c.fault("<%s> stands inside <%s>", name, o.name)
 		}
 	}
@@ -192,7 +198,10 @@ func (c *checker) rules(e element) {
 	case "caption":
 		c.noCaption = false
 	case "tbody":
-		if c.noCaption && !slices.ContainsFunc(c.stack, func(o element) bool { return o.attr["role"] == "region" && o.attr["aria-label"] != "" }) {
+		if c.noCaption && !slices.ContainsFunc(c.stack, func(
+			o element) bool {
+			return o.attr["role"] == "region" && o.attr["aria-label"] != ""
+		}) {
 			c.fault("<table> has neither caption nor a region with a name around it")
 		}
 	case "input", "select", "textarea":
@@ -227,7 +236,8 @@ func (c *checker) end(name string) {
 		c.fault("</%s> closes %v", name, c.path())
 		return
 	}
-	if slices.Contains([]string{"title", "h1", "h2", "h3", "a", "button", "label", "summary", "caption"}, name) && c.text == "" && (name != "label" || c.stack[n-1].attr["for"] != "") {
+	if slices.Contains([]string{"title", "h1", "h2", "h3", "a", "button", "label", "summary", "caption"}, name) &&
+		c.text == "" && (name != "label" || c.stack[n-1].attr["for"] != "") {
 		c.fault("<%s> in %v is empty", name, c.path())
 	}
 	c.stack = c.stack[:n-1]

@@ -138,7 +138,8 @@ func TestFeatureIDIsQueryable(t *testing.T) {
 				tile := a.get("/collections/tall/tiles/WebMercatorQuad/0/0/0?f=mvt" + question).wants(http.StatusOK)
 				layers, err := mvt.Unmarshal(tile.Body)
 				if err != nil || len(layers) != 1 || len(layers[0].Features) != want {
-					t.Errorf("a tile%s has %v (%v), want %d features: %v", question, layers, err, want, layers[0].Features)
+					t.Errorf("a tile%s has %v (%v), want %d features: %v", question, layers, err, want,
+						layers[0].Features)
 				}
 			}
 			for path, cure := range map[string]string{
@@ -201,7 +202,8 @@ func TestFeatureIDIsDescribedAndPaged(t *testing.T) {
 			second := a.get(strings.TrimPrefix(next.Href, a.URL)).wants(http.StatusOK)
 			prev, _ := find(second.links(), "prev", "")
 			back := a.get(strings.TrimPrefix(prev.Href, a.URL)).wants(http.StatusOK)
-			if one, again := idsIn(t, first.Body), idsIn(t, back.Body); strings.Join(one, " ") != strings.Join(again, " ") {
+			if one, again := idsIn(t, first.Body), idsIn(t, back.Body); strings.Join(one, " ") != strings.Join(
+				again, " ") {
 				t.Errorf("%s, %s: back on the first page there is %v, not %v", name, c, again, one)
 			}
 			if got := idsIn(t, second.Body); len(got) == 0 || !strings.HasPrefix(got[0], "1") {
@@ -268,7 +270,8 @@ func TestValuesInsideJSONAreQueryable(t *testing.T) {
 				t.Errorf("%s, %s: %s does not say %q", name, path, body, cure)
 			}
 		}
-		body := strings.ReplaceAll(string(a.get("/collections/x/queryables?f=json").wants(http.StatusOK).Body), a.URL, "")
+		body := strings.ReplaceAll(string(a.get("/collections/x/queryables?f=json").wants(http.StatusOK).Body), a.URL,
+			"")
 		for _, member := range []string{`"props.a.b":{"title":"props.a.b","type":"string"}`,
 			`"props.a.n":{"title":"props.a.n","type":"number"}`,
 			`"props.ja":{"title":"props.ja","type":"boolean"}`, `"props.med plass":{`} {

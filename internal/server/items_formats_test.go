@@ -22,8 +22,10 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 		var sizes []int
 		for address := a.URL + "/collections/fylker/items?limit=6&f=" + f.Name; address != ""; n++ {
 			res, b := fetchAs(t, address, nil)
-			if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) || !strings.Contains(res.Header.Get("Content-Disposition"), `"fylker`+f.Ext+`"`) ||
-				(res.Header.Get("Format-Losses") != "") != (len(f.Losses) > 0) || res.Header.Get("OGC-NumberMatched") != "15" || res.Header.Get("Content-Crs") == "" {
+			if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) ||
+				!strings.Contains(res.Header.Get("Content-Disposition"), `"fylker`+f.Ext+`"`) ||
+				(res.Header.Get("Format-Losses") != "") != (len(f.Losses) > 0) ||
+				res.Header.Get("OGC-NumberMatched") != "15" || res.Header.Get("Content-Crs") == "" {
 				t.Fatalf("%s: %d %v %.200s", f.Name, res.StatusCode, res.Header, b)
 			}
 			switch f.Name {
@@ -54,11 +56,13 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 		if n != 3 || sizes != nil && fmt.Sprint(sizes) != "[6 6 3]" {
 			t.Errorf("%s: %d pages of %v features", f.Name, n, sizes)
 		}
-		if res, _ := fetchAs(t, a.URL+"/collections/fylker/items?limit=6", map[string]string{"Accept": f.Media}); !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) {
+		if res, _ := fetchAs(t, a.URL+"/collections/fylker/items?limit=6",
+			map[string]string{"Accept": f.Media}); !strings.HasPrefix(res.Header.Get("Content-Type"), f.Media) {
 			t.Errorf("%s: by its media type comes %s", f.Name, res.Header.Get("Content-Type"))
 		}
 	}
-	if _, b := fetchAs(t, a.URL+"/collections/fylker/items?f=csv&dialect=excel&limit=1", nil); !bytes.HasPrefix(b, []byte("\uFEFFid;")) {
+	if _, b := fetchAs(t, a.URL+"/collections/fylker/items?f=csv&dialect=excel&limit=1", nil); !bytes.HasPrefix(
+		b, []byte("\uFEFFid;")) {
 		t.Errorf("for spreadsheets: %q", b)
 	}
 }
@@ -67,9 +71,11 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 func TestTheDialectOfSpreadsheetsTellsWhatItChanges(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for path, want := range map[string]bool{"items?f=csv&dialect=excel": true, "download?f=csv&dialect=excel": true, "items?f=csv": false, "download?f=csv": false} {
+	for path, want := range map[string]bool{"items?f=csv&dialect=excel": true, "download?f=csv&dialect=excel": true,
+		"items?f=csv": false, "download?f=csv": false} {
 		res, _ := fetchAs(t, a.URL+"/collections/fylker/"+path, nil)
-		if told := strings.Contains(res.Header.Get("Format-Losses"), "an apostrophe"); res.StatusCode != 200 || told != want {
+		if told := strings.Contains(res.Header.Get("Format-Losses"), "an apostrophe"); res.StatusCode != 200 ||
+			told != want {
 			t.Errorf("%s: %d, the losses are %q", path, res.StatusCode, res.Header.Get("Format-Losses"))
 		}
 	}
@@ -95,7 +101,8 @@ func TestWhatHasNotTheProfileTellsSo(t *testing.T) {
 		"/lookup?lon=10.75&lat=59.91&profile=http://www.opengis.net/def/profile/OGC/0/jsonfg": false,
 	} {
 		res, b := fetchAs(t, a.URL+path, nil)
-		if told := strings.Contains(res.Header.Get("Format-Losses"), "the profile "); res.StatusCode != 200 || told != want {
+		if told := strings.Contains(res.Header.Get("Format-Losses"), "the profile "); res.StatusCode != 200 ||
+			told != want {
 			t.Errorf("%s: %d, the losses are %q: %.200s", path, res.StatusCode, res.Header.Get("Format-Losses"), b)
 		}
 	}
@@ -106,12 +113,15 @@ func TestEveryGeoJSONHasAProfile(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	const base = "http://www.opengis.net/def/profile/OGC/0/"
-	for _, path := range []string{"/collections/fylker/items?limit=2", "/collections/fylker/items/03?f=json", "/lookup?lon=10.75&lat=59.91"} {
+	for _, path := range []string{"/collections/fylker/items?limit=2", "/collections/fylker/items/03?f=json",
+		"/lookup?lon=10.75&lat=59.91"} {
 		plain, b := fetchAs(t, a.URL+path, nil)
-		if !strings.Contains(plain.Header.Get("Link"), "<"+base+`rfc7946>; rel="profile"`) || bytes.Contains(b, []byte("conformsTo")) || bytes.Contains(b, []byte(`"place"`)) {
+		if !strings.Contains(plain.Header.Get("Link"), "<"+base+`rfc7946>; rel="profile"`) ||
+			bytes.Contains(b, []byte("conformsTo")) || bytes.Contains(b, []byte(`"place"`)) {
 			t.Errorf("%s: %s %.200s", path, plain.Header.Get("Link"), b)
 		}
-		for asked, told := range map[string]string{"rfc7946": "rfc7946", "jsonfg": "jsonfg", "jsonfg-plus": "jsonfg-plus", "jsonfg,rfc7946": "jsonfg", base + "jsonfg": "jsonfg"} {
+		for asked, told := range map[string]string{"rfc7946": "rfc7946", "jsonfg": "jsonfg",
+			"jsonfg-plus": "jsonfg-plus", "jsonfg,rfc7946": "jsonfg", base + "jsonfg": "jsonfg"} {
 			res, b := fetchAs(t, a.URL+path+"&profile="+asked, nil)
 			var doc struct {
 				ConformsTo []string
@@ -122,7 +132,9 @@ func TestEveryGeoJSONHasAProfile(t *testing.T) {
 			for _, l := range doc.Links {
 				in = in || l.Rel == "profile" && l.Href == base+told
 			}
-			if !in || !strings.Contains(res.Header.Get("Link"), "<"+base+told+`>; rel="profile"`) || (len(doc.ConformsTo) > 0) != (told != "rfc7946") || bytes.Contains(b, []byte(`"time":`)) != (told != "rfc7946") {
+			if !in || !strings.Contains(res.Header.Get("Link"), "<"+base+told+`>; rel="profile"`) ||
+				(len(doc.ConformsTo) > 0) != (told != "rfc7946") ||
+				bytes.Contains(b, []byte(`"time":`)) != (told != "rfc7946") {
 				t.Errorf("%s&profile=%s: %s %.300s", path, asked, res.Header.Get("Link"), b)
 			}
 		}
@@ -161,13 +173,17 @@ func TestPlaceIsInTheAskedSystemWithItsAxes(t *testing.T) {
 			fg, places := read("&profile=jsonfg&crs=" + uri)
 			_, both := read("&profile=jsonfg-plus&crs=" + uri)
 			for i := range moved {
-				if fg.CoordRefSys != uri || places[i].ID != moved[i].ID || string(places[i].Place) != string(moved[i].Geometry) || string(places[i].Geometry) != "null" ||
-					string(both[i].Place) != string(moved[i].Geometry) || string(both[i].Geometry) != string(lonLat[i].Geometry) {
-					t.Errorf("%s in %s: %s has place %.60s instead of %.60s", path, code, places[i].ID, places[i].Place, moved[i].Geometry)
+				if fg.CoordRefSys != uri || places[i].ID != moved[i].ID ||
+					string(places[i].Place) != string(moved[i].Geometry) || string(places[i].Geometry) != "null" ||
+					string(both[i].Place) != string(moved[i].Geometry) ||
+					string(both[i].Geometry) != string(lonLat[i].Geometry) {
+					t.Errorf("%s in %s: %s has place %.60s instead of %.60s", path, code, places[i].ID, places[i].Place,
+						moved[i].Geometry)
 				}
 			}
 		}
-		if fg, fs := read("&profile=jsonfg"); fg.CoordRefSys != "" || string(fs[0].Place) != "null" || string(fs[0].Geometry) != string(lonLat[0].Geometry) {
+		if fg, fs := read("&profile=jsonfg"); fg.CoordRefSys != "" || string(fs[0].Place) != "null" ||
+			string(fs[0].Geometry) != string(lonLat[0].Geometry) {
 			t.Errorf("%s in CRS84: %.200s", path, fs[0].Place)
 		}
 	}

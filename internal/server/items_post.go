@@ -15,9 +15,9 @@ import (
 // filterMedia are the media types of a filter in the body: CQL2 JSON (OGC 21-065r2, 8).
 var filterMedia = []string{"application/json", "application/cql2+json"}
 
-// bringsFilter reports whether the request has a filter in its body. It means the same as GET with the parameter
+// filterInBody reports whether the request has a filter in its body. It means the same as GET with the parameter
 // filter, but proxies allow bodies to be longer than addresses.
-func (c *Call) bringsFilter() bool { return c.Request.Method == http.MethodPost && c.Route.Asks }
+func (c *Call) filterInBody() bool { return c.Request.Method == http.MethodPost && c.Route.Asks }
 
 // readFilter reads the filter in the body, once.
 func (c *Call) readFilter() error {
@@ -27,7 +27,8 @@ func (c *Call) readFilter() error {
 	media, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
 	if err != nil || media != filterMedia[0] && media != filterMedia[1] || charset != "" && charset != "utf-8" {
-		return problem.New(problem.MediaType, err, "send the filter as CQL2 JSON, with Content-Type %s; other conditions stand in the address", strings.Join(filterMedia, " or "))
+		return problem.New(problem.MediaType, err, "send the filter as CQL2 JSON, with Content-Type %s; other "+
+			"conditions stand in the address", strings.Join(filterMedia, " or "))
 	}
 	if e := c.Request.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return problem.New(problem.MediaType, nil, "send the filter without Content-Encoding")
@@ -40,7 +41,9 @@ func (c *Call) readFilter() error {
 		return problem.New(problem.Invalid, err, "the body ends before it is whole; send it again")
 	}
 	if c.body = string(b); len(b) == 0 {
-		return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{In: "body", Param: "filter", Cure: `send CQL2 JSON, for instance {"op":"=","args":[{"property":"name"},"value"]}`}}}
+		return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{
+			{In: "body", Param: "filter",
+				Cure: `send CQL2 JSON, for instance {"op":"=","args":[{"property":"name"},"value"]}`}}}
 	}
 	return nil
 }
@@ -49,7 +52,8 @@ func (c *Call) readFilter() error {
 func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
 	for _, name := range [...]string{ParamFilter.Name, ParamFilterLang.Name} {
 		if v, ok := values[name]; ok && (name == ParamFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
-			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(First(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(First(v)),
+				Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
 		}
 	}
 	values.Set(ParamFilter.Name, c.body)

@@ -31,7 +31,8 @@ func TestPostedFilterAsksWhatGetAsks(t *testing.T) {
 		{"?filter-crs=http://www.opengis.net/def/crs/EPSG/0/25833&crs=http://www.opengis.net/def/crs/EPSG/0/25833",
 			`{"op":"s_intersects","args":[{"property":"geometry"},{"type":"Point","coordinates":[262000,6649000]}]}`},
 		{"?filter-lang=cql2-json&fylke_nr=03", `{"op":"not","args":[{"op":"isNull","args":[{"property":"navn"}]}]}`},
-		{"?resulttype=hits", osloJSON}, {"?f=csv&skipGeometry=true", osloJSON}, {"?f=jsonld", osloJSON}, {"?f=html", osloJSON},
+		{"?resulttype=hits", osloJSON}, {"?f=csv&skipGeometry=true", osloJSON}, {"?f=jsonld", osloJSON},
+		{"?f=html", osloJSON},
 		{"?q=os", ` {"op" : "<>", "args" : [ {"property":"navn"}, "Ås — \u00e5" ] } `},
 	} {
 		for _, path := range []string{"/collections/kommuner/items", "/v1/collections/kommuner/items"} {
@@ -45,7 +46,9 @@ func TestPostedFilterAsksWhatGetAsks(t *testing.T) {
 			want := a.get(path + q + "&filter=" + queryEscape(tt.filter)).wants(200)
 			for _, media := range []string{"application/json", "application/json; charset=utf-8", asFilter} {
 				got := a.post(path+tt.query, media, tt.filter).wants(200)
-				if untimed(got.Body) != untimed(want.Body) || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") || got.Header.Get("OGC-NumberMatched") != want.Header.Get("OGC-NumberMatched") {
+				if untimed(got.Body) != untimed(want.Body) ||
+					got.Header.Get("Content-Type") != want.Header.Get("Content-Type") ||
+					got.Header.Get("OGC-NumberMatched") != want.Header.Get("OGC-NumberMatched") {
 					t.Errorf("POST %s%s %s:\n got %.600s\nwant %.600s", path, tt.query, tt.filter, got.Body, want.Body)
 				}
 			}
@@ -63,7 +66,8 @@ func untimed(b []byte) string {
 func TestPostedFilterIsPagedByGet(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	r := a.post("/collections/kommuner/items?limit=100", asFilter, `{"op":">","args":[{"property":"areal_km2"},0]}`).wants(200)
+	r := a.post("/collections/kommuner/items?limit=100", asFilter,
+		`{"op":">","args":[{"property":"areal_km2"},0]}`).wants(200)
 	ids, n := r.page().ids(), 1
 	for {
 		l, ok := find(r.links(), "next", "application/geo+json")
@@ -91,19 +95,30 @@ func TestPostedFilterIsChecked(t *testing.T) {
 		status            int
 		says              string
 	}{
-		{items, "text/xml", osloJSON, 415, "application/cql2+json"}, {items, "", osloJSON, 415, "application/json"}, {items, "application/x-www-form-urlencoded", osloJSON, 415, "CQL2 JSON"},
-		{items, "application/json; charset=iso-8859-1", osloJSON, 415, "CQL2 JSON"}, {items, "application/geo+json", osloJSON, 415, "CQL2 JSON"}, {items, "text/plain", "navn = 'Oslo'", 415, "CQL2 JSON"},
-		{items, asFilter, "", 400, `"in":"body"`}, {items, asFilter, "{", 400, `"in":"body"`}, {items, asFilter, "navn = 'Oslo'", 400, `"in":"body"`}, {items, asFilter, "null", 400, `"in":"body"`},
-		{items, asFilter, `{"op":"=","args":[{"property":"nvan"},"Oslo"]}`, 400, "navn"}, {items, asFilter, deep, 400, "deep"}, {items, asFilter, long, 413, "65536"},
+		{items, "text/xml", osloJSON, 415, "application/cql2+json"}, {items, "", osloJSON, 415, "application/json"},
+		{items, "application/x-www-form-urlencoded", osloJSON, 415, "CQL2 JSON"},
+		{items, "application/json; charset=iso-8859-1", osloJSON, 415, "CQL2 JSON"},
+		{items, "application/geo+json", osloJSON, 415, "CQL2 JSON"},
+		{items, "text/plain", "navn = 'Oslo'", 415, "CQL2 JSON"},
+		{items, asFilter, "", 400, `"in":"body"`}, {items, asFilter, "{", 400, `"in":"body"`},
+		{items, asFilter, "navn = 'Oslo'", 400, `"in":"body"`}, {items, asFilter, "null", 400, `"in":"body"`},
+		{items, asFilter, `{"op":"=","args":[{"property":"nvan"},"Oslo"]}`, 400, "navn"},
+		{items, asFilter, deep, 400, "deep"}, {items, asFilter, long, 413, "65536"},
 		{items, asFilter, `{"op":"=","op":"<>","args":[{"property":"navn"},"Oslo"]}`, 400, `"in":"body"`},
 		{items, asFilter, `{"op":"=","args":[{"property":"navn"},"` + "\xff" + `"]}`, 400, `"in":"body"`},
-		{items + "?filter=navn='Oslo'", asFilter, osloJSON, 400, "leave filter out"}, {items + "?filter-lang=cql2-text", asFilter, osloJSON, 400, "leave filter-lang out"},
-		{items + "?unknown=1&limit=0", asFilter, "{", 400, "unknown"}, {items + "?f=xml", asFilter, osloJSON, 400, `"f"`},
-		{"/collections/unknown/items", asFilter, osloJSON, 404, "unknown"}, {items + "/0301", asFilter, osloJSON, 405, "GET, HEAD, OPTIONS"},
-		{"/collections/kommuner/download", asFilter, osloJSON, 405, "GET, HEAD, OPTIONS"}, {"/collections/kommuner", asFilter, osloJSON, 405, "GET, HEAD, OPTIONS"},
+		{items + "?filter=navn='Oslo'", asFilter, osloJSON, 400, "leave filter out"},
+		{items + "?filter-lang=cql2-text", asFilter, osloJSON, 400, "leave filter-lang out"},
+		{items + "?unknown=1&limit=0", asFilter, "{", 400, "unknown"},
+		{items + "?f=xml", asFilter, osloJSON, 400, `"f"`},
+		{"/collections/unknown/items", asFilter, osloJSON, 404, "unknown"},
+		{items + "/0301", asFilter, osloJSON, 405, "GET, HEAD, OPTIONS"},
+		{"/collections/kommuner/download", asFilter, osloJSON, 405, "GET, HEAD, OPTIONS"},
+		{"/collections/kommuner", asFilter, osloJSON, 405, "GET, HEAD, OPTIONS"},
 	} {
-		if r := a.post(tt.path, tt.media, tt.body, "X-API-Key", a.key); r.StatusCode != tt.status || !strings.Contains(string(r.Body), tt.says) || r.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("POST %s %.60s as %q: %d %s, want %d with %q", tt.path, tt.body, tt.media, r.StatusCode, r.Body, tt.status, tt.says)
+		if r := a.post(tt.path, tt.media, tt.body, "X-API-Key", a.key); r.StatusCode != tt.status ||
+			!strings.Contains(string(r.Body), tt.says) || r.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("POST %s %.60s as %q: %d %s, want %d with %q", tt.path, tt.body, tt.media, r.StatusCode, r.Body,
+				tt.status, tt.says)
 		}
 		if r := a.post(tt.path, tt.media, tt.body); tt.status != 404 && tt.status != 405 && r.StatusCode != 401 {
 			t.Errorf("POST %s without a key: %d", tt.path, r.StatusCode)
@@ -112,7 +127,8 @@ func TestPostedFilterIsChecked(t *testing.T) {
 	if r := a.post(items, asFilter, osloJSON, "X-API-Key", a.key, "Content-Encoding", "gzip"); r.StatusCode != 415 {
 		t.Errorf("a compressed body: %d", r.StatusCode)
 	}
-	if r := a.post(items, asFilter, osloJSON, "X-API-Key", a.key, "If-None-Match", "*").wants(200); !slices.Equal(r.page().ids(), []string{"0301"}) {
+	if r := a.post(items, asFilter, osloJSON, "X-API-Key", a.key, "If-None-Match", "*").wants(200); !slices.Equal(
+		r.page().ids(), []string{"0301"}) {
 		t.Errorf("%s", r.Body)
 	}
 }
@@ -122,9 +138,12 @@ func TestPostedFilterIsOpenToOtherOrigins(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	const items, methods = "/collections/kommuner/items", "GET, HEAD, POST, OPTIONS"
-	r := a.do("OPTIONS", items, "Origin", "https://example.org", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,x-api-key")
+	r := a.do("OPTIONS", items, "Origin", "https://example.org", "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "content-type,x-api-key")
 	h := r.Header
-	if r.StatusCode != 204 || h.Get("Allow") != methods || h.Get("Access-Control-Allow-Methods") != methods || h.Get("Access-Control-Allow-Headers") != "content-type,x-api-key" || h.Get("Access-Control-Allow-Origin") != "*" {
+	if r.StatusCode != 204 || h.Get("Allow") != methods || h.Get("Access-Control-Allow-Methods") != methods ||
+		h.Get("Access-Control-Allow-Headers") != "content-type,x-api-key" ||
+		h.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("preflight: %d %v", r.StatusCode, h)
 	}
 	for _, m := range []string{"PUT", "DELETE", "PATCH", "TRACE", "QUERY", "BREW"} {
@@ -150,11 +169,13 @@ func TestPostedFilterIsAsDefined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}
+	options := &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+		IncludeResponseStatus: true}
 	for _, tt := range []struct {
 		query, media, key string
 		status            int
-	}{{"", asFilter, a.key, 200}, {"?limit=2&bbox=0,50,20,70", "application/json", a.key, 200}, {"?f=html", asFilter, a.key, 200}, {"?unknown=1", asFilter, a.key, 400}, {"", asFilter, "", 401},
+	}{{"", asFilter, a.key, 200}, {"?limit=2&bbox=0,50,20,70", "application/json", a.key, 200},
+		{"?f=html", asFilter, a.key, 200}, {"?unknown=1", asFilter, a.key, 400}, {"", asFilter, "", 401},
 		{"", "text/xml", a.key, 415}} {
 		path := "/collections/kommuner/items" + tt.query
 		req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+path, strings.NewReader(osloJSON))
@@ -172,7 +193,8 @@ func TestPostedFilterIsAsDefined(t *testing.T) {
 		if res.StatusCode != tt.status || err != nil && res.StatusCode == 200 || err == nil && res.StatusCode == 415 {
 			t.Errorf("POST %s: %d, and the definition says %v", path, res.StatusCode, err)
 		}
-		out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Options: options}
+		out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode,
+			Header: res.Header, Options: options}
 		out.SetBodyBytes(res.Body)
 		if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
 			t.Errorf("POST %s: %d %.500v", path, res.StatusCode, err)

@@ -23,10 +23,14 @@ func httpGetMetrics(t *testing.T, a *api) string {
 
 // crawl sources: every one of them must arrive whole.
 var sources = map[string]string{
-	"demo": "", "kartverket": "norway/kartverket-fylker-25833.gpkg", "n1000": "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", "ne110m": "cql2/ne110m4cql2.gpkg",
-	"gdal_sample": "awkward/gpkg-ets/gdal_sample.gpkg", "view": "awkward/gpkg-ets/gdal_sample_view.gpkg", "zero": "awkward/gpkg-ets/features-0_1.gpkg", "states": "awkward/gpkg-ets/states10.gpkg",
-	"5208": "awkward/gpkg-ets/gpkg-test-5208.gpkg", "null": "awkward/gpkg-ets/null_geometry.gpkg", "counties": "awkward/gpkg-ets/sample1_2F10.gpkg", "bad": "awkward/gpkg-ets/v12_bad_attributes.gpkg",
-	"empty": "awkward/gpkg-ets/empty.gpkg", "spatial": "awkward/gpkg-ets/gdal_sample_v1.2_spatial_index_extension.gpkg", "sewer": "awkward/gpkg-ets/simple_sewer_features.gpkg", "raster": "awkward/gpkg-ets/uint16.gpkg",
+	"demo": "", "kartverket": "norway/kartverket-fylker-25833.gpkg",
+	"n1000": "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", "ne110m": "cql2/ne110m4cql2.gpkg",
+	"gdal_sample": "awkward/gpkg-ets/gdal_sample.gpkg", "view": "awkward/gpkg-ets/gdal_sample_view.gpkg",
+	"zero": "awkward/gpkg-ets/features-0_1.gpkg", "states": "awkward/gpkg-ets/states10.gpkg",
+	"5208": "awkward/gpkg-ets/gpkg-test-5208.gpkg", "null": "awkward/gpkg-ets/null_geometry.gpkg",
+	"counties": "awkward/gpkg-ets/sample1_2F10.gpkg", "bad": "awkward/gpkg-ets/v12_bad_attributes.gpkg",
+	"empty": "awkward/gpkg-ets/empty.gpkg", "spatial": "awkward/gpkg-ets/gdal_sample_v1.2_spatial_index_extension.gpkg",
+	"sewer": "awkward/gpkg-ets/simple_sewer_features.gpkg", "raster": "awkward/gpkg-ets/uint16.gpkg",
 }
 
 // TestWholeCrawl fetches every collection of every source by next with each limit from 1 to 40, and by offset: every id, property
@@ -186,10 +190,15 @@ func TestItemsParameters(t *testing.T) {
 		query             string
 		matched, returned int
 	}{
-		{"", 357, 100}, {"?limit=5", 357, 5}, {"?limit=20000", 357, 357}, {"?limit=99999999999999999999", 357, 357}, {"?offset=350", 357, 7}, {"?offset=400", 357, 0}, {"?offset=99999999999999999999", 357, 0},
-		{"?nr=0301", 1, 1}, {"?nr=301", 0, 0}, {"?navn=Oslo", 1, 1}, {"?navn=oslo", 0, 0}, {"?navn=B%C3%B8", 1, 1}, {"?fylke_nr=03", 1, 1}, {"?fylke_nr=11&limit=1", 23, 1}, {"?areal_km2=453&nr=0301", 1, 1},
-		{"?datetime=2020-01-01", 357, 100}, {"?datetime=1900-01-01T00:00:00Z/..", 357, 100}, {"?datetime_=2020-01-01T00:00:00Z/..", 357, 100}, {"?datetime=0000-01-01T00:00:00Z/9999-12-31T00:00:00Z", 357, 100},
-		{"?bbox=-180,-90,180,90", 357, 100}, {"?bbox=0,0,1,1", 0, 0}, {"?bbox=170,-90,-170,90", 0, 0}, {"?bbox=10.74,59.98,10.74,59.98", 1, 1}, {"?bbox=10.74,59.98,0,10.74,59.98,100", 1, 1},
+		{"", 357, 100}, {"?limit=5", 357, 5}, {"?limit=20000", 357, 357}, {"?limit=99999999999999999999", 357, 357},
+		{"?offset=350", 357, 7}, {"?offset=400", 357, 0}, {"?offset=99999999999999999999", 357, 0},
+		{"?nr=0301", 1, 1}, {"?nr=301", 0, 0}, {"?navn=Oslo", 1, 1}, {"?navn=oslo", 0, 0}, {"?navn=B%C3%B8", 1, 1},
+		{"?fylke_nr=03", 1, 1}, {"?fylke_nr=11&limit=1", 23, 1}, {"?areal_km2=453&nr=0301", 1, 1},
+		{"?datetime=2020-01-01", 357, 100}, {"?datetime=1900-01-01T00:00:00Z/..", 357, 100},
+		{"?datetime_=2020-01-01T00:00:00Z/..", 357, 100}, {"?datetime=0000-01-01T00:00:00Z/9999-12-31T00:00:00Z", 357,
+			100},
+		{"?bbox=-180,-90,180,90", 357, 100}, {"?bbox=0,0,1,1", 0, 0}, {"?bbox=170,-90,-170,90", 0, 0},
+		{"?bbox=10.74,59.98,10.74,59.98", 1, 1}, {"?bbox=10.74,59.98,0,10.74,59.98,100", 1, 1},
 		{"?bbox=10,59,-170,61&limit=500", 0, 0},
 		{"?bbox=59.98,10.74,59.98,10.74&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/4326", 1, 1},
 		{"?navn='%3BDROP%20TABLE%20kommuner%3B--", 0, 0}, {"?navn=%25", 0, 0},
@@ -203,10 +212,12 @@ func TestItemsParameters(t *testing.T) {
 			continue
 		}
 		if p.NumberMatched != tt.matched || p.NumberReturned != tt.returned {
-			t.Errorf("%s: matched %d returned %d, want %d %d", tt.query, p.NumberMatched, p.NumberReturned, tt.matched, tt.returned)
+			t.Errorf("%s: matched %d returned %d, want %d %d", tt.query, p.NumberMatched, p.NumberReturned, tt.matched,
+				tt.returned)
 		}
 	}
-	if p := a.get(items + "?sortby=navn&sortby=desc&limit=1").wants(200).page(); p.Features[0].Properties["navn"] != "Øystre Slidre" {
+	if p := a.get(items + "?sortby=navn&sortby=desc&limit=1").wants(
+		200).page(); p.Features[0].Properties["navn"] != "Øystre Slidre" {
 		t.Errorf("the last name by code point is %v", p.Features[0].Properties["navn"])
 	}
 	if p := a.get(items + "?sortby=+areal_km2&limit=2").wants(200).page(); p.Features[0].Properties["areal_km2"].(float64) > p.Features[1].Properties["areal_km2"].(float64) {
@@ -217,7 +228,9 @@ func TestItemsParameters(t *testing.T) {
 func TestNorwegianCollation(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for query, want := range map[string]string{"sortby=-navn": "Øystre Slidre", "sortby=-navn&collation=codepoint": "Øystre Slidre", "sortby=-navn&collation=nb": "Åsnes", "sortby=fylke_nr,-navn&collation=nb": "Oslo"} {
+	for query, want := range map[string]string{"sortby=-navn": "Øystre Slidre",
+		"sortby=-navn&collation=codepoint": "Øystre Slidre", "sortby=-navn&collation=nb": "Åsnes",
+		"sortby=fylke_nr,-navn&collation=nb": "Oslo"} {
 		next := a.URL + "/collections/kommuner/items?limit=50&properties=navn&" + query
 		seen := map[string]bool{}
 		for i := 0; next != ""; i++ {
@@ -244,7 +257,8 @@ func TestItemsDocument(t *testing.T) {
 	r := a.get("/collections/kommuner/items?limit=2&nr=0301").wants(200)
 	body := string(r.Body)
 	last := -1
-	for _, member := range []string{`"type":"FeatureCollection"`, `"features":[`, `"numberReturned":1`, `"numberMatched":1`, `"links":[`, `"timeStamp":"`} {
+	for _, member := range []string{`"type":"FeatureCollection"`, `"features":[`, `"numberReturned":1`,
+		`"numberMatched":1`, `"links":[`, `"timeStamp":"`} {
 		i := strings.Index(body, member)
 		if i <= last {
 			t.Errorf("member %s at %d, after %d", member, i, last)
@@ -254,7 +268,8 @@ func TestItemsDocument(t *testing.T) {
 	if want := `{"type":"Feature","properties":{"nr":"0301","navn":"Oslo","fylke_nr":"03","areal_km2":453},"id":"0301","geometry":{"type":"MultiPolygon"`; !strings.Contains(body, want) {
 		t.Errorf("feature: %.300s", body)
 	}
-	for h, want := range map[string]string{"Content-Crs": "<" + crs84 + ">", "OGC-NumberMatched": "1", "OGC-NumberReturned": "1", "Content-Language": "nb-NO", "Cache-Control": "no-cache"} {
+	for h, want := range map[string]string{"Content-Crs": "<" + crs84 + ">", "OGC-NumberMatched": "1",
+		"OGC-NumberReturned": "1", "Content-Language": "nb-NO", "Cache-Control": "no-cache"} {
 		if got := r.Header.Get(h); got != want {
 			t.Errorf("%s: %q, want %q", h, got, want)
 		}
@@ -263,14 +278,18 @@ func TestItemsDocument(t *testing.T) {
 	for _, l := range a.get("/collections/kommuner/items?limit=2&offset=4").wants(200).links() {
 		links = append(links, l.Rel+" "+l.Type)
 	}
-	if want := []string{"self application/geo+json", "alternate application/ld+json", "alternate text/html", "alternate text/csv", "alternate application/geo+json-seq", "alternate application/x-ndjson", "alternate application/geopackage+sqlite3",
-		"alternate application/flatgeobuf", "alternate application/vnd.apache.parquet", "alternate application/gml+xml;version=3.2", "alternate application/vnd.google-earth.kml+xml",
+	if want := []string{"self application/geo+json", "alternate application/ld+json", "alternate text/html",
+		"alternate text/csv", "alternate application/geo+json-seq", "alternate application/x-ndjson",
+		"alternate application/geopackage+sqlite3",
+		"alternate application/flatgeobuf", "alternate application/vnd.apache.parquet",
+		"alternate application/gml+xml;version=3.2", "alternate application/vnd.google-earth.kml+xml",
 		"alternate application/topo+json", "alternate application/zip",
 		"alternate application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "prev application/geo+json",
 		"next application/geo+json", "collection application/json"}; !slices.Equal(links, want) {
 		t.Errorf("links %q, want %q", links, want)
 	}
-	if l := r.Header.Get("Link"); !strings.Contains(l, `rel="collection"`) || !strings.Contains(l, `rel="self"; type="application/geo+json"`) {
+	if l := r.Header.Get("Link"); !strings.Contains(l, `rel="collection"`) ||
+		!strings.Contains(l, `rel="self"; type="application/geo+json"`) {
 		t.Errorf("Link: %s", l)
 	}
 	if e := r.Header.Get("ETag"); !strings.HasPrefix(e, `W/"`) {
@@ -286,7 +305,8 @@ func TestCSVHasEveryFeature(t *testing.T) {
 	if err != nil || len(rows) != 358 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if !slices.Contains(rows[0], "navn") || rows[1][0] != "0301" || !strings.Contains(r.Header.Get("Content-Disposition"), "kommuner.csv") {
+	if !slices.Contains(rows[0], "navn") || rows[1][0] != "0301" ||
+		!strings.Contains(r.Header.Get("Content-Disposition"), "kommuner.csv") {
 		t.Errorf("header %v, first row %v, %s", rows[0], rows[1], r.Header.Get("Content-Disposition"))
 	}
 }
@@ -306,7 +326,8 @@ func TestGzipHoldsTheSameBytes(t *testing.T) {
 	if got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
-	if off := a.get("/collections/kommuner/items?limit=100", "Accept-Encoding", "gzip;q=0").wants(200); off.Header.Get("Content-Encoding") != "" {
+	if off := a.get("/collections/kommuner/items?limit=100", "Accept-Encoding", "gzip;q=0").wants(200); off.Header.Get(
+		"Content-Encoding") != "" {
 		t.Error("gzip;q=0 was compressed")
 	}
 	// A weak validator is the same for both codings.

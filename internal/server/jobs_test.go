@@ -43,9 +43,11 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
 		path := mount + "/processes/echo/execution"
-		r := a.send(path, `{"inputs":{"string":"Å"},"outputs":{"string":{}},"response":"raw"}`, "Prefer", "respond-async").wants(201)
+		r := a.send(path, `{"inputs":{"string":"Å"},"outputs":{"string":{}},"response":"raw"}`, "Prefer",
+			"respond-async").wants(201)
 		job := r.Header.Get("Location")
-		if !strings.HasPrefix(job, a.URL+mount+"/jobs/") || r.Header.Get("Preference-Applied") != "respond-async" || r.json()["status"] != "accepted" || r.json()["processID"] != "echo" {
+		if !strings.HasPrefix(job, a.URL+mount+"/jobs/") || r.Header.Get("Preference-Applied") != "respond-async" ||
+			r.json()["status"] != "accepted" || r.json()["processID"] != "echo" {
 			t.Fatalf("%v %s", r.Header, r.Body)
 		}
 		a.until(job, "successful")
@@ -57,12 +59,16 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 			t.Errorf("part %q", r.Body)
 		}
 		a.get(job + "/results/number").wants(404)
-		list := string(a.get(mount + "/jobs?limit=1&type=process&processID=echo&status=successful&datetime=2020-01-01T00:00:00Z/..&minDuration=0&maxDuration=60").wants(200).Body)
+		list := string(a.get(
+			mount + "/jobs?limit=1&type=process&processID=echo&status=successful&datetime=2020-01-01T00:00:00Z/..&minDuration=0&maxDuration=60").wants(200).Body)
 		if !strings.Contains(list, job) || strings.Count(list, `"jobID"`) != 1 {
 			t.Errorf("list %s", list)
 		}
-		for query, want := range map[string]int{"status=failed": 200, "processID=get-distinct-values": 200, "processID=other": 400, "minDuration=9": 200, "datetime=../2020-01-01T00:00:00Z": 200, "status=x": 400, "type=x": 400, "minDuration=-1": 400, "datetime=x": 400, "limit=0": 400} {
-			if r := a.get(mount + "/jobs?" + query).wants(want); want == 200 && strings.Contains(string(r.Body), "jobID") {
+		for query, want := range map[string]int{"status=failed": 200, "processID=get-distinct-values": 200,
+			"processID=other": 400, "minDuration=9": 200, "datetime=../2020-01-01T00:00:00Z": 200, "status=x": 400,
+			"type=x": 400, "minDuration=-1": 400, "datetime=x": 400, "limit=0": 400} {
+			if r := a.get(mount + "/jobs?" + query).wants(want); want == 200 &&
+				strings.Contains(string(r.Body), "jobID") {
 				t.Errorf("%s: %s", query, r.Body)
 			}
 		}
@@ -70,7 +76,8 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 			t.Errorf("%s", r.Body)
 		}
 		for _, p := range []string{job, job + "/results", job + "/results/string", mount + "/jobs/x"} {
-			if r := a.get(p).wants(404); r.Header.Get("Content-Type") != "application/problem+json" || r.json()["type"] != exceptions+"no-such-job" {
+			if r := a.get(p).wants(404); r.Header.Get("Content-Type") != "application/problem+json" ||
+				r.json()["type"] != exceptions+"no-such-job" {
 				t.Errorf("%s: %s", p, r.Body)
 			}
 		}
@@ -91,7 +98,8 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 func TestDismissedJobsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	job := a.send("/processes/echo/execution", `{"inputs":{"string":"x","pause":60}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+	job := a.send("/processes/echo/execution", `{"inputs":{"string":"x","pause":60}}`, "Prefer", "respond-async").wants(
+		201).Header.Get("Location")
 	if r := a.get(job + "/results").wants(404); r.json()["type"] != exceptions+"result-not-ready" {
 		t.Errorf("%s", r.Body)
 	}
@@ -104,7 +112,8 @@ func TestDismissedJobsEndAtOnce(t *testing.T) {
 	}
 	// its worker is free for others
 	for range 4 {
-		a.until(a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location"), "successful")
+		a.until(a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async").wants(
+			201).Header.Get("Location"), "successful")
 	}
 	a.do("DELETE", job).wants(200)
 	a.get(job).wants(404)
@@ -114,10 +123,12 @@ func TestDismissedJobsEndAtOnce(t *testing.T) {
 func TestFailedJobsAnswerWithTheirFailure(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	job := a.send("/processes/echo/execution", `{"inputs":{"string":{"href":"http://192.0.2.1/x"}}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+	job := a.send("/processes/echo/execution", `{"inputs":{"string":{"href":"http://192.0.2.1/x"}}}`, "Prefer",
+		"respond-async").wants(201).Header.Get("Location")
 	a.until(job, "failed")
 	r := a.get(job + "/results").wants(400)
-	if r.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(string(r.Body), "/inputs/string/href") {
+	if r.Header.Get("Content-Type") != "application/problem+json" ||
+		!strings.Contains(string(r.Body), "/inputs/string/href") {
 		t.Errorf("%s %s", r.Header.Get("Content-Type"), r.Body)
 	}
 }
@@ -136,7 +147,8 @@ func TestJobsOfOneKeyAreNotThereForAnother(t *testing.T) {
 	if err := a.keys.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	job := a.send("/processes/echo/execution", `{"inputs":{"string":"secret"},"outputs":{"string":{}}}`, "Prefer", "respond-async", "X-API-Key", a.key).wants(201).Header.Get("Location")
+	job := a.send("/processes/echo/execution", `{"inputs":{"string":"secret"},"outputs":{"string":{}}}`, "Prefer",
+		"respond-async", "X-API-Key", a.key).wants(201).Header.Get("Location")
 	a.until(job, "successful", "X-API-Key", a.key)
 	id := job[strings.LastIndex(job, "/")+1:]
 	asked := 0
@@ -149,7 +161,8 @@ func TestJobsOfOneKeyAreNotThereForAnother(t *testing.T) {
 			for _, mount := range []string{"", "/v1"} {
 				asked++
 				r := a.do(method, mount+path, "X-API-Key", other)
-				if strings.Contains(string(r.Body), "secret") || strings.Contains(string(r.Body), `"jobID"`) || rt.Path != "/jobs" && r.StatusCode != 404 && r.StatusCode != 405 {
+				if strings.Contains(string(r.Body), "secret") || strings.Contains(string(r.Body), `"jobID"`) ||
+					rt.Path != "/jobs" && r.StatusCode != 404 && r.StatusCode != 405 {
 					t.Errorf("%s %s: %d %s", method, path, r.StatusCode, r.Body)
 				}
 			}
@@ -166,7 +179,8 @@ func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	a := serve(t, "", nil)
 	run := func(id, inputs string) answer {
 		t.Helper()
-		return a.send("/processes/"+id+"/execution", `{"inputs":`+inputs+`,"response":"raw"}`, "Prefer", "respond-async")
+		return a.send("/processes/"+id+"/execution", `{"inputs":`+inputs+`,"response":"raw"}`, "Prefer",
+			"respond-async")
 	}
 	count := func(r answer, collection string) int {
 		t.Helper()
@@ -183,7 +197,9 @@ func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	}
 	whole := a.get("/collections/kommuner/items?resulttype=hits").wants(200).json()["numberMatched"].(float64)
 	r := run("export-collection-gpkg", `{"collection_id":"kommuner"}`)
-	if n := count(r, "kommuner"); float64(n) != whole || r.Header.Get("Content-Disposition") != `attachment; filename=kommuner.gpkg` || r.Header.Get("Content-Type") != "application/geopackage+sqlite3" {
+	if n := count(r, "kommuner"); float64(n) != whole || r.Header.Get(
+		"Content-Disposition") != `attachment; filename=kommuner.gpkg` ||
+		r.Header.Get("Content-Type") != "application/geopackage+sqlite3" {
 		t.Errorf("%d of %v features, %v", n, whole, r.Header)
 	}
 	if n := count(run("export-all-gpkg", `{"collection_ids":"fylker, kommuner"}`), "fylker"); n != 15 {
@@ -191,7 +207,9 @@ func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	}
 	sum := 0
 	for _, f := range a.get("/collections/fylker/items?skipGeometry=true").wants(200).page().Features {
-		lines := strings.Count(string(run("export-collection-csv", `{"collection_id":"kommuner","area_type":"fylke","area_id":"`+f.ID+`"}`).wants(200).Body), "\n") - 1
+		lines := strings.Count(
+			string(run("export-collection-csv",
+				`{"collection_id":"kommuner","area_type":"fylke","area_id":"`+f.ID+`"}`).wants(200).Body), "\n") - 1
 		if lines < 1 {
 			t.Errorf("%s has %d municipalities", f.ID, lines)
 		}
@@ -200,25 +218,37 @@ func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	if float64(sum) != whole {
 		t.Errorf("the counties have %d municipalities of %v", sum, whole)
 	}
-	if n := count(run("export-by-area-gpkg", `{"collection_id":"kommuner","area_type":"fylke","area_name":"Oslo"}`), "kommuner_fylke_oslo"); n != 1 {
+	if n := count(run("export-by-area-gpkg", `{"collection_id":"kommuner","area_type":"fylke","area_name":"Oslo"}`),
+		"kommuner_fylke_oslo"); n != 1 {
 		t.Errorf("%d in Oslo", n)
 	}
-	within := strings.Count(string(run("export-collection-csv", `{"collection_id":"kommuner","area_type":"fylke","area_id":"11","predicate":"intersects"}`).wants(200).Body), "\n")
+	within := strings.Count(
+		string(run("export-collection-csv",
+			`{"collection_id":"kommuner","area_type":"fylke","area_id":"11","predicate":"intersects"}`).wants(
+			200).Body), "\n")
 	if within < 10 {
 		t.Errorf("%d lines by a spatial predicate", within)
 	}
-	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"x"}`).wants(400); strings.Contains(string(r.Body), "geometry") || !strings.Contains(string(r.Body), "navn") {
+	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"x"}`).wants(400); strings.Contains(
+		string(r.Body), "geometry") || !strings.Contains(string(r.Body), "navn") {
 		t.Errorf("what may be used instead: %s", r.Body)
 	}
-	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"nr"}`).wants(200); !strings.HasPrefix(string(r.Body), `{"id":"values","value":["03",`) {
+	if r := run("get-distinct-values", `{"resource_name":"fylker","queryable":"nr"}`).wants(200); !strings.HasPrefix(
+		string(r.Body), `{"id":"values","value":["03",`) {
 		t.Errorf("%s", r.Body)
 	}
 	for id, faulty := range map[string][]string{
-		"export-collection-gpkg": {`{}`, `{"collection_id":"x"}`, `{"collection_id":"kommuner","crs":"EPSG:1"}`, `{"collection_id":"kommuner","properties":"x"}`},
-		"export-all-gpkg":        {`{"collection_ids":"kommuner,x"}`, `{"collection_ids":"kommuner,kommuner"}`},
-		"export-by-area-gpkg": {`{"collection_id":"kommuner","area_type":"fylke"}`, `{"collection_id":"kommuner","area_type":"x","area_name":"Oslo"}`, `{"collection_id":"kommuner","area_type":"fylke","area_name":"Nusfjord"}`,
-			`{"collection_id":"kommuner","area_type":"fylke","area_id":"99"}`, `{"collection_id":"kommuner","area_type":"fylke","area_name":"Oslo","area_name_field":"x"}`, `{"collection_id":"fylker","area_type":"kommune","area_id":"0301"}`},
-		"get-distinct-values": {`{"resource_name":"fylker","queryable":"x"}`, `{"resource_name":"fylker","queryable":"geometry"}`, `{"resource_name":"fylker"}`},
+		"export-collection-gpkg": {`{}`, `{"collection_id":"x"}`, `{"collection_id":"kommuner","crs":"EPSG:1"}`,
+			`{"collection_id":"kommuner","properties":"x"}`},
+		"export-all-gpkg": {`{"collection_ids":"kommuner,x"}`, `{"collection_ids":"kommuner,kommuner"}`},
+		"export-by-area-gpkg": {`{"collection_id":"kommuner","area_type":"fylke"}`,
+			`{"collection_id":"kommuner","area_type":"x","area_name":"Oslo"}`,
+			`{"collection_id":"kommuner","area_type":"fylke","area_name":"Nusfjord"}`,
+			`{"collection_id":"kommuner","area_type":"fylke","area_id":"99"}`,
+			`{"collection_id":"kommuner","area_type":"fylke","area_name":"Oslo","area_name_field":"x"}`,
+			`{"collection_id":"fylker","area_type":"kommune","area_id":"0301"}`},
+		"get-distinct-values": {`{"resource_name":"fylker","queryable":"x"}`,
+			`{"resource_name":"fylker","queryable":"geometry"}`, `{"resource_name":"fylker"}`},
 	} {
 		for _, in := range faulty {
 			if r := run(id, in); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"/inputs/`) {
@@ -235,13 +265,16 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 	form := func(path, body string) answer {
 		return a.send(path, body, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
 	}
-	if page := string(a.get("/processes/echo?f=html").wants(200).Body); !strings.Contains(page, `name="string"`) || !strings.Contains(page, `value="job"`) {
+	if page := string(a.get("/processes/echo?f=html").wants(200).Body); !strings.Contains(page, `name="string"`) ||
+		!strings.Contains(page, `value="job"`) {
 		t.Error("no form")
 	}
-	if r := form("/processes/echo/execution", "string=%C3%85&number=2&array=%5B1%5D&run=now").wants(200); string(r.Body) != `{"string":"Å","number":2,"array":[1]}` {
+	if r := form("/processes/echo/execution", "string=%C3%85&number=2&array=%5B1%5D&run=now").wants(200); string(
+		r.Body) != `{"string":"Å","number":2,"array":[1]}` {
 		t.Errorf("%s", r.Body)
 	}
-	if r := form("/processes/echo/execution", "number=x").wants(400); !strings.HasPrefix(r.Header.Get("Content-Type"), "text/html") {
+	if r := form("/processes/echo/execution", "number=x").wants(400); !strings.HasPrefix(
+		r.Header.Get("Content-Type"), "text/html") {
 		t.Errorf("%s", r.Body)
 	}
 	form("/processes/export-collection-csv/execution", "collection_id=fylker&predicate=code").wants(200)
@@ -255,7 +288,8 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 	if !inWords {
 		t.Errorf("the page of the job is in another language: %s", job)
 	}
-	if page := string(a.get(job+"?f=html&lang=en", "Accept", "text/html").wants(200).Body); !strings.Contains(page, `http-equiv="refresh"`) || !strings.Contains(page, "<progress") {
+	if page := string(a.get(job+"?f=html&lang=en", "Accept", "text/html").wants(200).Body); !strings.Contains(
+		page, `http-equiv="refresh"`) || !strings.Contains(page, "<progress") {
 		t.Errorf("%s", page)
 	}
 	if page := string(a.get("/jobs?f=html&lang=en").wants(200).Body); !strings.Contains(page, "<td>Echo</td>") {
@@ -296,13 +330,16 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 	}
 	noRoom := func(r answer) {
 		t.Helper()
-		if r.wants(503); !strings.Contains(string(r.Body), "There is no room") || r.Header.Get("Content-Type") != "application/problem+json" {
+		if r.wants(503); !strings.Contains(string(r.Body), "There is no room") ||
+			r.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%.300s", r.Body)
 		}
 		a.get("/collections/kommuner/items?limit=1").wants(200)
 	}
 	table := a.URL + "/collections/kommuner/items?f=csv&limit=1000&skipGeometry=true"
-	job := run("join-table", `{"inputs":{"collection_id":"kommuner","code":"id","table":{"href":"`+table+`"}}}`).wants(201).Header.Get("Location") // more than there is room for
+	// more than there is room for
+	job := run("join-table", `{"inputs":{"collection_id":"kommuner","code":"id","table":{"href":"`+table+`"}}}`).wants(
+		201).Header.Get("Location")
 	a.until(job, "failed")
 	noRoom(a.get(job + "/results"))
 	noRoom(run("echo", `{"inputs":{"string":"`+strings.Repeat("x", 400<<10)+`"}}`)) // not even its input has room
@@ -344,7 +381,8 @@ func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
 	a := serveOptions(t, openGeoPackage(t, demoPath(t)), nil, func(o *server.Options) { o.Jobs = kept })
 	noRoom := func(r answer) {
 		t.Helper()
-		if r.wants(503); !strings.Contains(string(r.Body), "There is no room") || !strings.Contains(a.logs.String(), "could not extend file") {
+		if r.wants(503); !strings.Contains(string(r.Body), "There is no room") ||
+			!strings.Contains(a.logs.String(), "could not extend file") {
 			t.Errorf("%.300s", r.Body)
 		}
 	}

@@ -14,10 +14,12 @@ func TestEveryJSONFGFollowsTheOfficialSchemas(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	s := formattest.JSONFG(t)
-	for _, path := range []string{"/collections/fylker/items?limit=2", "/collections/fylker/items?skipGeometry=true", "/collections/fylker/items/46?f=json", "/collections/fylker/items?bbox=0,0,1,1",
+	for _, path := range []string{"/collections/fylker/items?limit=2", "/collections/fylker/items?skipGeometry=true",
+		"/collections/fylker/items/46?f=json", "/collections/fylker/items?bbox=0,0,1,1",
 		"/lookup?lon=10.75&lat=59.91", "/collections/fylker/download?f=json&bbox=10,59,11,60"} {
 		for _, profile := range []string{"jsonfg", "jsonfg-plus"} {
-			for _, crs := range []string{"", "&crs=http://www.opengis.net/def/crs/EPSG/0/25833", "&crs=http://www.opengis.net/def/crs/EPSG/0/4258"} {
+			for _, crs := range []string{"", "&crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+				"&crs=http://www.opengis.net/def/crs/EPSG/0/4258"} {
 				res, b := fetchAs(t, a.URL+path+"&profile="+profile+crs, nil)
 				doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 				if err == nil && res.StatusCode == 200 {

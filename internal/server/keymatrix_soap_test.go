@@ -21,10 +21,13 @@ func TestNoSearchWithoutAKey(t *testing.T) {
 	const endpoint = "/soap/stedsnavn/v1/SoekServiceWS"
 	var secrets []string
 	some := "*berg*"
-	found := a.post(endpoint, "text/xml; charset=utf-8", `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>`+string(placename.AppendRequest(nil,
-		&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &some}}, placename.DefaultBase))+`</S:Body></S:Envelope>`, "X-API-Key", a.key)
+	found := a.post(endpoint, "text/xml; charset=utf-8",
+		`<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>`+string(placename.AppendRequest(nil,
+			&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &some}},
+			placename.DefaultBase))+`</S:Body></S:Envelope>`, "X-API-Key", a.key)
 	public := a.openNames()
-	for _, m := range regexp.MustCompile(`>([A-ZÆØÅ][a-zæøå]{4,}berg[a-zæøå]*)<`).FindAllStringSubmatch(string(found.Body), -1) {
+	for _, m := range regexp.MustCompile(`>([A-ZÆØÅ][a-zæøå]{4,}berg[a-zæøå]*)<`).FindAllStringSubmatch(
+		string(found.Body), -1) {
 		secrets = append(secrets, m[1])
 	}
 	secrets = slices.DeleteFunc(secrets, func(name string) bool { return strings.Contains(public, name) })
@@ -35,9 +38,12 @@ func TestNoSearchWithoutAKey(t *testing.T) {
 	for _, op := range placename.TheContract().Operations {
 		for name, body := range mutated(op.Name, a.key) {
 			for _, path := range []string{endpoint, "/v1" + endpoint, endpoint + "?wsdl", "/soap/stedsnavn/v1"} {
-				for _, how := range [][2]string{{"POST", "text/xml; charset=utf-8"}, {"POST", "application/soap+xml"}, {"POST", "application/json"}, {"POST", "application/x-www-form-urlencoded"}, {"PUT", "text/xml"}, {"GET", "text/xml"}} {
+				for _, how := range [][2]string{{"POST", "text/xml; charset=utf-8"}, {"POST", "application/soap+xml"},
+					{"POST", "application/json"}, {"POST", "application/x-www-form-urlencoded"}, {"PUT", "text/xml"},
+					{"GET", "text/xml"}} {
 					for carrier, carry := range wrongCarriers(a.key) {
-						if client++; client%4 != 0 && name == "whole" || client%23 != 0 && name != "whole" { // all together meet all
+						// all together meet all
+						if client++; client%4 != 0 && name == "whole" || client%23 != 0 && name != "whole" {
 							continue
 						}
 						r := httptest.NewRequest(how[0], "http://example.org"+path, strings.NewReader(body))
@@ -48,7 +54,8 @@ func TestNoSearchWithoutAKey(t *testing.T) {
 						w := httptest.NewRecorder()
 						h.ServeHTTP(w, r)
 						asked++
-						what := fmt.Sprintf("%s %s of %s, %s, as %s with %s: %d", how[0], path, op.Name, name, how[1], carrier, w.Code)
+						what := fmt.Sprintf("%s %s of %s, %s, as %s with %s: %d", how[0], path, op.Name, name, how[1],
+							carrier, w.Code)
 						if how[0] == "POST" && w.Code < 300 {
 							t.Error(what)
 						}
@@ -98,13 +105,16 @@ func mutated(op, key string) map[string]string {
 		"twice":          whole + whole,
 		"with BOM":       "\ufeff" + whole,
 		"with a DOCTYPE": "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]>" + whole,
-		"with a key in its header": header(`<wsse:Security xmlns:wsse="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"><wsse:UsernameToken>` +
-			"<wsse:Username>x</wsse:Username><wsse:Password>" + key + "</wsse:Password></wsse:UsernameToken></wsse:Security>"),
-		"with a key as header":   header("<X-API-Key>" + key + "</X-API-Key>"),
-		"another namespace":      strings.ReplaceAll(whole, placename.DefaultBase, "http://example.org/"),
-		"a form":                 "operation=" + op + "&X-API-Key=" + key + "&request=" + whole,
-		"a form with the key":    "key=" + key + "&operation=" + op + "&request=" + whole,
-		"the wrong version":      strings.Replace(whole, "http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope", 1),
+		"with a key in its header": header(
+			`<wsse:Security xmlns:wsse="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"><wsse:UsernameToken>` +
+				"<wsse:Username>x</wsse:Username><wsse:Password>" + key +
+				"</wsse:Password></wsse:UsernameToken></wsse:Security>"),
+		"with a key as header": header("<X-API-Key>" + key + "</X-API-Key>"),
+		"another namespace":    strings.ReplaceAll(whole, placename.DefaultBase, "http://example.org/"),
+		"a form":               "operation=" + op + "&X-API-Key=" + key + "&request=" + whole,
+		"a form with the key":  "key=" + key + "&operation=" + op + "&request=" + whole,
+		"the wrong version": strings.Replace(whole, "http://schemas.xmlsoap.org/soap/envelope/",
+			"http://www.w3.org/2003/05/soap-envelope", 1),
 		"an operation in vain":   strings.ReplaceAll(whole, op, op+"Alle"),
 		"no envelope":            whole[open:],
 		"with a long name in it": strings.Replace(whole, op, op+strings.Repeat("x", 5000), 1),

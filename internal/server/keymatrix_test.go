@@ -32,11 +32,13 @@ func TestNoDataWithoutAKey(t *testing.T) {
 	for _, rt := range a.srv.KeyedRoutes() {
 		for _, path := range pathsOf(t, rt) {
 			for _, f := range append(rt.Formats, "") {
-				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"} {
+				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
+					"QUERY"} {
 					for name, carry := range wrongCarriers(a.key) {
 						client++
 						r := httptest.NewRequest(method, "http://example.org"+path, bodyOf(method, path))
-						r.RemoteAddr = fmt.Sprintf("192.0.%d.%d:99", client>>8&255, client&255) // who sends many wrong keys is slowed
+						// who sends many wrong keys is slowed
+						r.RemoteAddr = fmt.Sprintf("192.0.%d.%d:99", client>>8&255, client&255)
 						r.Header.Set("Content-Type", "text/xml; charset=utf-8")
 						if strings.HasSuffix(path, "/items") {
 							r.Header.Set("Content-Type", "application/json")
@@ -79,10 +81,13 @@ func (a *api) hasItems() bool {
 func (a *api) secrets() []string {
 	a.t.Helper()
 	var out []string
-	for _, m := range regexp.MustCompile(`"representasjonspunkt":"([^"]{8,})"|"lokalid":"([^"]{8,})"`).FindAllStringSubmatch(string(a.get("/collections/kommuner/items?limit=5", "X-API-Key", a.key).Body), -1) {
+	for _, m := range regexp.MustCompile(
+		`"representasjonspunkt":"([^"]{8,})"|"lokalid":"([^"]{8,})"`).FindAllStringSubmatch(
+		string(a.get("/collections/kommuner/items?limit=5", "X-API-Key", a.key).Body), -1) {
 		out = append(out, m[1]+m[2])
 	}
-	for _, m := range regexp.MustCompile(`"langnavn":"([^"]{6,})"|"navn":"([^"]{6,})"`).FindAllStringSubmatch(string(a.get("/collections/kommuner/items?limit=20", "X-API-Key", a.key).Body), -1) {
+	for _, m := range regexp.MustCompile(`"langnavn":"([^"]{6,})"|"navn":"([^"]{6,})"`).FindAllStringSubmatch(
+		string(a.get("/collections/kommuner/items?limit=20", "X-API-Key", a.key).Body), -1) {
 		out = append(out, m[1]+m[2])
 	}
 	if len(out) < 5 {
@@ -111,8 +116,11 @@ var pathVariable = regexp.MustCompile(`\{(\w+)\}|\*`)
 func pathsOf(t *testing.T, rt server.KeyedRoute) (out []string) {
 	t.Helper()
 	values := map[string][]string{
-		"collectionId": {"kommuner", "fylker"}, "featureId": {"0301"}, "tileMatrixSetId": {"WebMercatorQuad"}, "tileMatrix": {"3"}, "tileRow": {"2"}, "tileCol": {"4"}, "processId": {"lookup", "echo"}, "jobId": {"0123456789abcdef"}, "outputId": {"result"},
-		"codeListId": {"kommune"}, "fontstack": {"Go%20Regular"}, "range": {"0-255"}, "styleId": {"divisions-dark"}, "schemeId": {"kommune"}, "code": {"0712"}, "file": {"SoekServiceWS", "sted.xsd"}, "*": {"grense.css"},
+		"collectionId": {"kommuner", "fylker"}, "featureId": {"0301"}, "tileMatrixSetId": {"WebMercatorQuad"},
+		"tileMatrix": {"3"}, "tileRow": {"2"}, "tileCol": {"4"}, "processId": {"lookup", "echo"},
+		"jobId": {"0123456789abcdef"}, "outputId": {"result"},
+		"codeListId": {"kommune"}, "fontstack": {"Go%20Regular"}, "range": {"0-255"}, "styleId": {"divisions-dark"},
+		"schemeId": {"kommune"}, "code": {"0712"}, "file": {"SoekServiceWS", "sted.xsd"}, "*": {"grense.css"},
 	}
 	paths := []string{rt.Path}
 	for _, m := range pathVariable.FindAllStringSubmatch(rt.Path, -1) {
@@ -181,14 +189,18 @@ func wrongCarriers(key string) map[string]func(*http.Request) {
 		}
 	}
 	return map[string]func(*http.Request){
-		"nothing":         func(*http.Request) {},
-		"unknown header":  func(r *http.Request) { r.Header.Set("X-API-Key", wrong) },
-		"empty header":    func(r *http.Request) { r.Header.Set("X-API-Key", "") },
-		"unknown bearer":  func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+wrong) },
-		"unknown basic":   func(r *http.Request) { r.Header.Set("Authorization", basic(wrong)) },
-		"broken basic":    func(r *http.Request) { r.Header.Set("Authorization", "Basic "+key) },
-		"unknown cookie":  func(r *http.Request) { r.AddCookie(&http.Cookie{Name: apikey.Cookie, Value: wrong}) },
-		"two that differ": func(r *http.Request) { r.Header.Set("X-API-Key", key); r.Header.Set("Authorization", "Bearer "+wrong) },
+		"nothing":        func(*http.Request) {},
+		"unknown header": func(r *http.Request) { r.Header.Set("X-API-Key", wrong) },
+		"empty header":   func(r *http.Request) { r.Header.Set("X-API-Key", "") },
+		"unknown bearer": func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+wrong) },
+		"unknown basic":  func(r *http.Request) { r.Header.Set("Authorization", basic(wrong)) },
+		"broken basic":   func(r *http.Request) { r.Header.Set("Authorization", "Basic "+key) },
+		"unknown cookie": func(r *http.Request) { r.AddCookie(&http.Cookie{Name: apikey.Cookie, Value: wrong}) },
+		"two that differ": func(r *http.Request) {
+			r.Header.Set("X-API-Key", key)
+			r.Header.Set(
+				"Authorization", "Bearer "+wrong)
+		},
 		"cookie that differs": func(r *http.Request) {
 			r.Header.Set("X-API-Key", key)
 			r.AddCookie(&http.Cookie{Name: apikey.Cookie, Value: wrong})

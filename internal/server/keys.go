@@ -25,7 +25,8 @@ func (s *Kit) Authorize(c *Call) error {
 	}
 	h := c.Request.Header
 	if !apikey.AllowsOrigin(s.Keys.Terms(c.KeyID).Origins, h.Get("Origin"), h.Get("Referer")) {
-		return problem.New(problem.Forbidden, nil, "This API key is for web pages of other origins only. Use another key.")
+		return problem.New(problem.Forbidden, nil, "This API key is for web pages of other origins only. Use another "+
+			"key.")
 	}
 	return c.checkScope()
 }
@@ -45,7 +46,8 @@ func (c *Call) checkScope() error {
 	if apikey.Allows(scopes, what, id) {
 		return nil
 	}
-	return problem.New(problem.Forbidden, nil, "This API key is for %s only. Use another key.", strings.ReplaceAll(scopes, " ", ", "))
+	return problem.New(problem.Forbidden, nil, "This API key is for %s only. Use another key.",
+		strings.ReplaceAll(scopes, " ", ", "))
 }
 
 // Identify sets the key of a request. Missing, unknown, revoked, expired, or two that disagree: the same answer.
@@ -68,7 +70,8 @@ func (s *Kit) Identify(c *Call) error {
 			return err
 		}
 	}
-	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.Base())
+	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as "+
+		"Authorization: Bearer, or as the password of Basic); see %s/openapi", c.Base())
 }
 
 // Scopes that a key may be limited to, for Route.Scope.
@@ -78,35 +81,37 @@ const (
 	ScopeSOAP      = apikey.ScopeSOAP
 )
 
-// Inside is whom the server asks something of itself for: somebody whose key was checked.
+// Inside identifies the owner of a request that the server sends to itself. The key was checked before.
 type Inside struct {
-	KeyID string // "" for none
-	Owner string // whose turns the request takes
+	KeyID string // "" if there is none
+	Owner string // owner of the slots
 }
 
 type insideKey struct{}
 
-// With returns the context of a request that the server asks of itself.
+// With returns ctx for a request that the server sends to itself.
 func (x Inside) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{}, x)
 }
 
-// CountWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
+// CountWrongKey counts a wrong key of an address, and refuses the request if there were too many. It never counts valid
+// keys.
 func (s *Kit) CountWrongKey(c *Call) error {
 	if n, wait := s.wrongKeys.Left(shareOf(c.Address), time.Now()); n < 1 {
-		return limit.TooMany("wrong_keys", wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
+		return limit.TooMany("wrong_keys", wait, "Too many wrong API keys came from your address. Wait for the "+
+			"seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
 	}
 	s.wrongKeys.Charge(shareOf(c.Address), 1, time.Now())
 	return nil
 }
 
-// hasKey reports whether a request brings a key, or something in its place.
+// hasKey reports whether a request has an API key, valid or not.
 func hasKey(r *http.Request) bool {
 	_, found, _ := apikey.FromRequest(r.Header, CookieKey(r))
 	return found
 }
 
-// CookieKey is the key in the cookie that the key form sets; "" when there is none.
+// CookieKey returns the key in the cookie of the key form; "" if there is none.
 func CookieKey(r *http.Request) string {
 	ck, err := r.Cookie(apikey.Cookie)
 	if err != nil {
@@ -115,7 +120,7 @@ func CookieKey(r *http.Request) string {
 	return ck.Value
 }
 
-// WriteDoc writes a JSON document that is not cached.
+// WriteDoc writes a JSON document that must not be cached.
 func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
 	b, err := wire.Marshal(doc)
 	if err != nil {
@@ -124,7 +129,7 @@ func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
 	return c.WriteUncached(w, b)
 }
 
-// WriteUncached writes an answer in the chosen representation that only the key of the request may see. It is not cached.
+// WriteUncached writes a response that must not be cached, since it depends on the key.
 func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.Format.ContentType())
@@ -137,12 +142,13 @@ func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 // MaxForm bounds the body of the key form, in bytes.
 const MaxForm = 4 << 10
 
-// ReadForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
+// ReadForm parses the body of a form, at most size bytes. It refuses forms of other sites.
 func (c *Call) ReadForm(size int64) error {
 	if err := c.CheckOrigin(); err != nil {
 		return err
 	}
-	if media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
+	if media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";"); strings.TrimSpace(
+		media) != "application/x-www-form-urlencoded" {
 		return problem.New(problem.MediaType, nil, "send the form as application/x-www-form-urlencoded")
 	}
 	c.Request.Body = http.MaxBytesReader(nil, c.Request.Body, size)
@@ -152,19 +158,20 @@ func (c *Call) ReadForm(size int64) error {
 	return nil
 }
 
-// CheckOrigin refuses forms of other sites, which would be sent with the cookie of a visitor.
+// CheckOrigin refuses forms of other sites, since browsers send the visitor's cookie with them.
 func (c *Call) CheckOrigin() error {
-	site, origin := c.Request.Header.Get("Sec-Fetch-Site"), c.Request.Header.Get("Origin") // the latter from browsers that do not tell the site
+	// Origin is for browsers without Sec-Fetch-Site
+	site, origin := c.Request.Header.Get("Sec-Fetch-Site"), c.Request.Header.Get("Origin")
 	if site != "" && site != "same-origin" && site != "none" || origin != "" && !c.ownOrigin(origin) {
 		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
 	}
 	return nil
 }
 
-// ownOrigin reports whether an origin (RFC 6454) is that of our pages: as links have it, or as the browser has asked.
+// ownOrigin reports whether an origin (RFC 6454) is that of our pages, as links have it or as the browser requested it.
 func (c *Call) ownOrigin(origin string) bool {
 	o, err := url.Parse(origin)
-	if err != nil || o.Host == "" { // "null" among them
+	if err != nil || o.Host == "" { // includes "null"
 		return false
 	}
 	root, err := url.Parse(c.Root)

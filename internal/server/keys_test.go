@@ -22,11 +22,13 @@ func basic(user, password string) string {
 func TestDataNeedAKeyAndMetadataDoNot(t *testing.T) {
 	t.Parallel()
 	a := keyed(t)
-	for _, p := range []string{"/", "/v1", "/openapi", "/conformance", "/collections", "/v1/collections/kommuner", "/collections/kommuner/schema", "/collections/kommuner/queryables", "/TileMatrixSets",
+	for _, p := range []string{"/", "/v1", "/openapi", "/conformance", "/collections", "/v1/collections/kommuner",
+		"/collections/kommuner/schema", "/collections/kommuner/queryables", "/TileMatrixSets",
 		"/TileMatrixSets/WebMercatorQuad", "/processes", "/processes/echo", "/healthz", "/readyz"} {
 		a.get(p).wants(200)
 	}
-	for _, p := range []string{"/collections/kommuner/items", "/v1/collections/kommuner/items/0301", "/collections/kommuner/items?limit=x", "/collections/kommuner/items/9999", "/collections/fylker/items?f=xml"} {
+	for _, p := range []string{"/collections/kommuner/items", "/v1/collections/kommuner/items/0301",
+		"/collections/kommuner/items?limit=x", "/collections/kommuner/items/9999", "/collections/fylker/items?f=xml"} {
 		r := a.get(p).wants(401)
 		if strings.Contains(string(r.Body), "Oslo") {
 			t.Errorf("%s: data without a key", p)
@@ -67,10 +69,12 @@ func TestKeyCarriers(t *testing.T) {
 		if r.StatusCode != tt.status {
 			t.Errorf("%s: %d, want %d", name, r.StatusCode, tt.status)
 		}
-		if r.StatusCode == 401 && (len(r.Header.Values("WWW-Authenticate")) != 2 || !strings.HasPrefix(r.Header.Get("WWW-Authenticate"), `ApiKey realm="data"`)) {
+		if r.StatusCode == 401 && (len(r.Header.Values("WWW-Authenticate")) != 2 ||
+			!strings.HasPrefix(r.Header.Get("WWW-Authenticate"), `ApiKey realm="data"`)) {
 			t.Errorf("%s: WWW-Authenticate %q", name, r.Header.Values("WWW-Authenticate"))
 		}
-		if r.StatusCode == 200 && (r.Header.Get("Cache-Control") != "private, no-cache" || !strings.Contains(r.Header.Get("Vary"), "X-API-Key")) {
+		if r.StatusCode == 200 && (r.Header.Get("Cache-Control") != "private, no-cache" ||
+			!strings.Contains(r.Header.Get("Vary"), "X-API-Key")) {
 			t.Errorf("%s: Cache-Control %q, Vary %q", name, r.Header.Get("Cache-Control"), r.Header.Get("Vary"))
 		}
 	}
@@ -141,16 +145,19 @@ func TestKeyFormSetsTheCookie(t *testing.T) {
 	if res.StatusCode != 303 || a.URL+res.Header.Get("Location") != next || len(res.Cookies()) != 1 {
 		t.Fatalf("%d, Location %q, cookies %v", res.StatusCode, res.Header.Get("Location"), res.Cookies())
 	}
-	if ck := res.Cookies()[0]; !ck.HttpOnly || ck.SameSite != http.SameSiteStrictMode || ck.Value != a.key || ck.Secure {
+	if ck := res.Cookies()[0]; !ck.HttpOnly || ck.SameSite != http.SameSiteStrictMode || ck.Value != a.key ||
+		ck.Secure {
 		t.Errorf("cookie %+v", ck)
 	}
 	a.get("/v1/collections/kommuner/items?f=html", "Cookie", apikey.Cookie+"="+a.key).wants(200)
-	for _, evil := range []string{"https://evil.example/", "//evil.example", a.URL + ".evil.example/", `/\evil.example`, "javascript:alert(1)", a.URL + "evil.example"} {
+	for _, evil := range []string{"https://evil.example/", "//evil.example", a.URL + ".evil.example/", `/\evil.example`,
+		"javascript:alert(1)", a.URL + "evil.example"} {
 		if res := post(url.Values{"key": {a.key}, "next": {evil}}); res.Header.Get("Location") != "/v1/collections" {
 			t.Errorf("next=%s leads to %s", evil, res.Header.Get("Location"))
 		}
 	}
-	if res := post(url.Values{"key": {a.key}, "next": {a.URL + "//evil.example/x"}}); res.Header.Get("Location") != "/evil.example/x" {
+	if res := post(url.Values{"key": {a.key}, "next": {a.URL + "//evil.example/x"}}); res.Header.Get(
+		"Location") != "/evil.example/x" {
 		t.Errorf("a path that begins like a host leads to %s", res.Header.Get("Location"))
 	}
 	if res := post(url.Values{"key": {"wrong"}}); res.StatusCode != 401 || len(res.Cookies()) != 0 {
@@ -174,10 +181,12 @@ func TestKeyFormKeepsTheLanguage(t *testing.T) {
 		t.Error("the form goes to a page in another language")
 	}
 	form := "application/x-www-form-urlencoded"
-	if page := string(a.post("/key?lang=nn", form, "key=wrong", "Accept-Language", "en").wants(401).Body); !strings.Contains(page, "<html lang=\"nn") {
+	if page := string(a.post("/key?lang=nn", form, "key=wrong", "Accept-Language", "en").wants(
+		401).Body); !strings.Contains(page, "<html lang=\"nn") {
 		t.Errorf("after a wrong key: %.300s", page)
 	}
-	if to := a.post("/key?lang=nn", form, "key="+a.key, "Accept-Language", "en").wants(303).Header.Get("Location"); to != "/collections?lang=nn" {
+	if to := a.post("/key?lang=nn", form, "key="+a.key, "Accept-Language", "en").wants(303).Header.Get(
+		"Location"); to != "/collections?lang=nn" {
 		t.Errorf("after a key: %s", to)
 	}
 }
@@ -185,7 +194,8 @@ func TestKeyFormKeepsTheLanguage(t *testing.T) {
 func TestSecureCookieUnderHTTPS(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required"; c.BaseURL = "https://maps.example.org/geo" })
-	req, _ := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/geo/key", strings.NewReader(url.Values{"key": {a.key}}.Encode()))
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/geo/key",
+		strings.NewReader(url.Values{"key": {a.key}}.Encode()))
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
@@ -200,7 +210,9 @@ func TestSecureCookieUnderHTTPS(t *testing.T) {
 func TestKeysReachNeitherLogsNorAnswers(t *testing.T) {
 	t.Parallel()
 	a := keyed(t)
-	for _, p := range []string{"/collections/kommuner/items?limit=1", "/collections/" + a.key + "/items", "/collections/kommuner/items/" + a.key, "/?key=" + a.key, "/" + a.key, "/collections/kommuner/items?navn=" + a.key, "/collections/kommuner/items?f=" + a.key + "&f=html"} {
+	for _, p := range []string{"/collections/kommuner/items?limit=1", "/collections/" + a.key + "/items",
+		"/collections/kommuner/items/" + a.key, "/?key=" + a.key, "/" + a.key,
+		"/collections/kommuner/items?navn=" + a.key, "/collections/kommuner/items?f=" + a.key + "&f=html"} {
 		for _, accept := range []string{"application/json", "text/html"} {
 			r := a.get(p, "X-API-Key", a.key, "Accept", accept, "User-Agent", "agent "+a.key, "Referer", a.key)
 			if strings.Contains(string(r.Body), a.key) || strings.Contains(r.Header.Get("Link"), a.key) {
@@ -221,7 +233,8 @@ func TestLogTellsThePathAsItWasAskedAndNoOneTimeCode(t *testing.T) {
 	a := keyed(t)
 	a.get("/v1/conformance").wants(200)
 	a.get("/v1/key?code=Code0123456789").wants(410)
-	if logs := a.logs.String(); !strings.Contains(logs, `"path":"/v1/conformance"`) || !strings.Contains(logs, `"path":"/v1/key"`) || strings.Contains(logs, "Code0123456789") {
+	if logs := a.logs.String(); !strings.Contains(logs, `"path":"/v1/conformance"`) ||
+		!strings.Contains(logs, `"path":"/v1/key"`) || strings.Contains(logs, "Code0123456789") {
 		t.Errorf("log:\n%s", logs)
 	}
 }

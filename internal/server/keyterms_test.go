@@ -67,10 +67,12 @@ func TestAKeyServesItsScopesAndOriginsOnly(t *testing.T) {
 			}
 		}
 	}
-	if r := a.get("/collections/fylker/items", "X-API-Key", one); !strings.Contains(string(r.Body), "collections/kommuner, processes") {
+	if r := a.get("/collections/fylker/items", "X-API-Key", one); !strings.Contains(
+		string(r.Body), "collections/kommuner, processes") {
 		t.Errorf("the scopes are not told: %s", r.Body)
 	}
-	if page := a.get("/collections/fylker/items?f=html&lang=en", "X-API-Key", one).wants(403); !strings.Contains(string(page.Body), "No access with this key") {
+	if page := a.get("/collections/fylker/items?f=html&lang=en", "X-API-Key", one).wants(403); !strings.Contains(
+		string(page.Body), "No access with this key") {
 		t.Errorf("%s", page.Body)
 	}
 	a.get("/collections/fylker/items", "X-API-Key", a.key).wants(200)

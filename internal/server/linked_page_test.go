@@ -20,7 +20,8 @@ func TestLinkedDataInPagesEqualsTheDocument(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
-		for _, path := range []string{"/", "/collections", "/collections/kommuner", "/collections/kommuner/items", "/collections/kommuner/items/0301", "/processes"} {
+		for _, path := range []string{"/", "/collections", "/collections/kommuner", "/collections/kommuner/items",
+			"/collections/kommuner/items/0301", "/processes"} {
 			p := strings.TrimSuffix(mount+path, "/")
 			m := linkedPattern.FindSubmatch(a.get(p + "?lang=nn&f=html").wants(200).Body)
 			if m == nil {
@@ -34,7 +35,8 @@ func TestLinkedDataInPagesEqualsTheDocument(t *testing.T) {
 			if err := json.Unmarshal(a.get(p+"?lang=nn&f=jsonld").wants(200).Body, &want); err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasSuffix(p, "/items") { // the page says of each what a list needs: properties and geometry are in the document
+			// the page says of each what a list needs: properties and geometry are in the document
+			if strings.HasSuffix(p, "/items") {
 				for _, x := range want["itemListElement"].([]any) {
 					node := x.(map[string]any)
 					node["@type"] = "Place"
@@ -75,7 +77,8 @@ func TestLinkedDataCannotLeaveTheirElement(t *testing.T) {
 	if strings.Contains(string(body), "</script><b>") || strings.Contains(string(body), "<!--") {
 		t.Errorf("%.2000s", body)
 	}
-	if m := linkedPattern.FindSubmatch(body); m == nil || !json.Valid(m[1]) || !strings.Contains(string(m[1]), `\u003c/script`) {
+	if m := linkedPattern.FindSubmatch(body); m == nil || !json.Valid(m[1]) ||
+		!strings.Contains(string(m[1]), `\u003c/script`) {
 		t.Errorf("the data are %q", m)
 	}
 }
@@ -119,7 +122,8 @@ func TestSiteMapLeadsToPagesForEveryone(t *testing.T) {
 			t.Errorf("%s: %d pages of data", auth, data)
 		}
 		robots := a.get("/robots.txt").wants(200)
-		if !strings.Contains(string(robots.Body), "Sitemap: "+a.URL+"/sitemap.xml\n") || strings.Contains(string(robots.Body), "Disallow: /\n") {
+		if !strings.Contains(string(robots.Body), "Sitemap: "+a.URL+"/sitemap.xml\n") ||
+			strings.Contains(string(robots.Body), "Disallow: /\n") {
 			t.Errorf("robots.txt: %s", robots.Body)
 		}
 		a.do(http.MethodPost, "/robots.txt").wants(405)
@@ -132,8 +136,10 @@ func TestPagesTellTheirLanguagesAndPreview(t *testing.T) {
 	body := string(a.get("/collections/kommuner?f=html&lang=en").wants(200).Body)
 	here := a.URL + "/collections/kommuner?f=html"
 	for _, want := range []string{
-		`<link rel="alternate" hreflang="x-default" href="` + here + `">`, `<link rel="alternate" hreflang="nn-NO" href="` + here + `&amp;lang=nn">`,
-		`<meta property="og:title" content="Municipalities">`, `<meta property="og:locale" content="en_GB">`, `<meta name="description" content="The 357 municipalities`,
+		`<link rel="alternate" hreflang="x-default" href="` + here + `">`,
+		`<link rel="alternate" hreflang="nn-NO" href="` + here + `&amp;lang=nn">`,
+		`<meta property="og:title" content="Municipalities">`, `<meta property="og:locale" content="en_GB">`,
+		`<meta name="description" content="The 357 municipalities`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s", want)
@@ -149,7 +155,8 @@ func TestPagesHaveMaps(t *testing.T) {
 		m := regexp.MustCompile(`(?s)<svg class="map".*?</svg>`).Find(r.wants(200).Body)
 		return string(m)
 	}
-	for path, most := range map[string]int{"/": 30, "/collections/kommuner": 400, "/collections/kommuner/items?limit=50": 100, "/collections/kommuner/items/0301": 60} {
+	for path, most := range map[string]int{"/": 30, "/collections/kommuner": 400,
+		"/collections/kommuner/items?limit=50": 100, "/collections/kommuner/items/0301": 60} {
 		sep := "?"
 		if strings.Contains(path, "?") {
 			sep = "&"
@@ -170,15 +177,18 @@ func TestPagesHaveMaps(t *testing.T) {
 		t.Errorf("the landing page without a key draws data: %.300s", m)
 	}
 	m := svg(keyed.get("/collections/kommuner?f=html&lang=nn"))
-	if strings.Count(m, `<g class="near"></g><g class="here"></g><path class="box"`) != 1 || strings.Contains(m, "<title>") || strings.Contains(m, "href") {
+	if strings.Count(m, `<g class="near"></g><g class="here"></g><path class="box"`) != 1 ||
+		strings.Contains(m, "<title>") || strings.Contains(m, "href") {
 		t.Errorf("the page of a collection without a key draws more than its extent: %.600s", m)
 	}
-	for _, want := range []string{">10°\u00a0A</text>", ">30°\u00a0A</text>", ">60°\u00a0N</text>", ">70°\u00a0N</text>"} {
+	for _, want := range []string{">10°\u00a0A</text>", ">30°\u00a0A</text>", ">60°\u00a0N</text>",
+		">70°\u00a0N</text>"} {
 		if !strings.Contains(m, want) {
 			t.Errorf("the extent lies over no line %s", want)
 		}
 	}
-	if m := svg(keyed.get("/TileMatrixSets/WebMercatorQuad?f=html")); !strings.Contains(m, `<g class="here"></g>`) || !strings.Contains(m, `class="tile"`) {
+	if m := svg(keyed.get("/TileMatrixSets/WebMercatorQuad?f=html")); !strings.Contains(m, `<g class="here"></g>`) ||
+		!strings.Contains(m, `class="tile"`) {
 		t.Errorf("the grid without a key: %.300s", m)
 	}
 	if m := svg(open.get("/collections/kommuner/items?f=html&skipGeometry=true")); m != "" {
@@ -190,7 +200,8 @@ func TestTableHeadsSortAndItemsLeadToTheirParts(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	body := string(a.get("/collections/kommuner/items?f=html&lang=en&sortby=navn&limit=5&offset=5").wants(200).Body)
-	for _, want := range []string{`<th scope="col" aria-sort="ascending"><a href="` + a.URL + `/collections/kommuner/items?f=html&amp;sortby=-navn&amp;lang=en&amp;limit=5"`, "sortby=areal_km2&amp;"} {
+	for _, want := range []string{`<th scope="col" aria-sort="ascending"><a href="` + a.URL +
+		`/collections/kommuner/items?f=html&amp;sortby=-navn&amp;lang=en&amp;limit=5"`, "sortby=areal_km2&amp;"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -238,7 +249,8 @@ func TestColumnsChangeNothingThatAListInJSONLDSays(t *testing.T) {
 		for _, c := range columns {
 			table += `, "` + c + `" TEXT DEFAULT 'of ` + c + `'`
 		}
-		return serve(t, foreign(t, table+`); INSERT INTO x (fid) VALUES (1); INSERT INTO gpkg_contents (table_name, data_type, identifier) VALUES ('x', 'attributes', 'x')`), nil).
+		return serve(t, foreign(
+			t, table+`); INSERT INTO x (fid) VALUES (1); INSERT INTO gpkg_contents (table_name, data_type, identifier) VALUES ('x', 'attributes', 'x')`), nil).
 			get("/collections/x/items?f=jsonld").wants(200).json()
 	}
 	plain := list("a")
@@ -257,11 +269,13 @@ func TestColumnsChangeNothingThatAListInJSONLDSays(t *testing.T) {
 		if v, ok := context[name]; ok && (name != "gsp" || v != feature.Context()["gsp"]) {
 			t.Errorf("%s is made %v", name, v)
 		}
-		if v := node[name+"_"]; v != "of "+name && (name != "name" || node[name] != "of name") { // which is what a feature is called
+		// which is what a feature is called
+		if v := node[name+"_"]; v != "of "+name && (name != "name" || node[name] != "of name") {
 			t.Errorf("the column %s is %v", name, v)
 		}
 	}
-	if v := context["addr_street"].(string); !strings.HasSuffix(v, "/schema#addr:street") || node["addr_street"] != "of addr:street" {
+	if v := context["addr_street"].(string); !strings.HasSuffix(v, "/schema#addr:street") ||
+		node["addr_street"] != "of addr:street" {
 		t.Errorf("a name with a prefix is %v, %v", v, node)
 	}
 }

@@ -15,7 +15,8 @@ import (
 const Hreflang = "nb-NO"
 
 // FormTitles are titles of links to other representations, by the value of f.
-var FormTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
+var FormTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)",
+	"html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
 	"atom": "This document as Atom", "jsonfeed": "This document as JSON Feed"}
 
 // SelfLinks returns the links self and alternate of a document. Without f, the first representation is self. The links
@@ -86,8 +87,9 @@ func (c *Call) ListPages(path string, offset, limit, n int) (links []ogcapi.Link
 		if offset > 0 {
 			q += "&offset=" + strconv.Itoa(offset)
 		}
-		links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: map[string]string{"prev": "Previous page", "next": "Next page"}[rel],
-			Href: c.Base() + path + q + c.Replayed("f", "limit", "offset")})
+		links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media,
+			Title: map[string]string{"prev": "Previous page", "next": "Next page"}[rel],
+			Href:  c.Base() + path + q + c.Replayed("f", "limit", "offset")})
 	}
 	if offset > 0 {
 		page("prev", max(0, min(offset, n)-limit))
@@ -119,10 +121,11 @@ func (c *Call) Replayed(without ...string) string {
 	return b.String()
 }
 
-// Replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
-// that are left out. Commas and other characters that are safe in a query stay readable.
+// Replay returns the parameters of the request except some, encoded again and in the order of the route. Commas and
+// other characters that are safe in a query stay readable.
 func (c *Call) Replay(without ...string) (out []string) {
-	c.EachReplayed(func(name, value string) { out = append(out, wire.QueryEscape(name)+"="+wire.QueryEscape(value)) }, without...)
+	c.EachReplayed(func(name, value string) { out = append(out, wire.QueryEscape(name)+"="+wire.QueryEscape(value)) },
+		without...)
 	return out
 }
 
@@ -148,13 +151,14 @@ func (c *Call) EachReplayed(each func(name, value string), without ...string) {
 	}
 	if c.Route.Fields && c.Collection != nil && left > 0 {
 		for p := range c.Collection.Queryables() {
-			if len(c.Values[p.Name]) > 0 && c.Field(p.Name) != nil { // the cheap check first: there may be thousands of properties
+			// the cheap check first: there may be thousands of properties
+			if len(c.Values[p.Name]) > 0 && c.Field(p.Name) != nil {
 				add(p.Name)
 			}
 			if !c.forgives || c.Field(p.Name) == nil {
 				continue
 			}
-			for _, name := range c.AsksOf(p) {
+			for _, name := range c.ParametersOf(p) {
 				if name != p.Name {
 					add(name)
 				}

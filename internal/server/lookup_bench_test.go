@@ -25,7 +25,8 @@ func BenchmarkLookup(b *testing.B) {
 			r, d := rand.New(rand.NewPCG(1, 2)), &discard{}
 			b.ReportAllocs()
 			for b.Loop() {
-				req := httptest.NewRequest("GET", fmt.Sprintf("/lookup?lon=%.5f&lat=%.5f", x.west+x.degree*r.Float64(), x.south+x.degree*r.Float64()), nil)
+				req := httptest.NewRequest("GET", fmt.Sprintf(
+					"/lookup?lon=%.5f&lat=%.5f", x.west+x.degree*r.Float64(), x.south+x.degree*r.Float64()), nil)
 				req.Header.Set("Accept-Encoding", "gzip")
 				*d = discard{h: http.Header{}}
 				h.ServeHTTP(d, req)

@@ -51,20 +51,24 @@ func TestLookupNamesEveryDivisionAtAPoint(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	county, town := got.Features[0], got.Features[1]
-	if county.Collection != "fylker" || county.ID != "03" || town.Collection != "kommuner" || town.ID != "0301" || town.Title != "Oslo" || town.Properties["fylke_nr"] != "03" {
+	if county.Collection != "fylker" || county.ID != "03" || town.Collection != "kommuner" || town.ID != "0301" ||
+		town.Title != "Oslo" || town.Properties["fylke_nr"] != "03" {
 		t.Errorf("%+v", got.Features)
 	}
 	if len(town.Parents) != 1 || town.Parents[0].Collection != "fylker" || town.Parents[0].ID != "03" {
 		t.Errorf("parents %+v", town.Parents)
 	}
-	if got := a.lookup(t, "lon=10.75&lat=59.91&collections=kommuner"); len(got.Features) != 1 || got.Features[0].ID != "0301" {
+	if got := a.lookup(t, "lon=10.75&lat=59.91&collections=kommuner"); len(got.Features) != 1 ||
+		got.Features[0].ID != "0301" {
 		t.Errorf("of one collection: %+v", got)
 	}
-	if got := a.lookup(t, "lon=261000&lat=6650000&crs="+url.QueryEscape(crs.UTM33.URI())); len(got.Features) != 2 || got.Features[1].ID != "0301" {
+	if got := a.lookup(t, "lon=261000&lat=6650000&crs="+url.QueryEscape(crs.UTM33.URI())); len(got.Features) != 2 ||
+		got.Features[1].ID != "0301" {
 		t.Errorf("in UTM zone 33: %+v", got)
 	}
 	sea := a.lookup(t, "lon=2&lat=61")
-	if len(sea.Features) != 0 || sea.Nearest == nil || sea.Nearest.Collection != "kommuner" || sea.Nearest.Distance < 100e3 || sea.Nearest.Distance > 200e3 {
+	if len(sea.Features) != 0 || sea.Nearest == nil || sea.Nearest.Collection != "kommuner" ||
+		sea.Nearest.Distance < 100e3 || sea.Nearest.Distance > 200e3 {
 		t.Errorf("at sea: %+v", sea)
 	}
 	if pole := a.lookup(t, "lon=180&lat=-90"); pole.Nearest == nil || pole.Nearest.Distance < 15e6 {
@@ -77,10 +81,16 @@ func TestTheNearestOfEachKindIsTold(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		for _, x := range [][2]string{{"fylker", "POLYGON((10 59,11 59,11 60,10 60,10 59))"}, {"kommuner", "POLYGON((10.002 59,11 59,11 60,10.002 60,10.002 59))"}, {"land", "POLYGON((10.1 59,11 59,11 60,10.1 60,10.1 59))"}} {
+		for _, x := range [][2]string{{"fylker", "POLYGON((10 59,11 59,11 60,10 60,10 59))"},
+			{"kommuner", "POLYGON((10.002 59,11 59,11 60,10.002 60,10.002 59))"},
+			{"land", "POLYGON((10.1 59,11 59,11 60,10.1 60,10.1 59))"}} {
 			id, wkt := x[0], x[1]
-			c := &store.Collection{ID: id, Table: id, Public: true, Title: store.Text{"nb": strings.ToUpper(id[:1]) + id[1:]}, Key: store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeText}, TitleProperty: "navn",
-				Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeText}, {Name: "navn", Column: "navn", Type: cql2.TypeText}}, Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
+			c := &store.Collection{ID: id, Table: id, Public: true,
+				Title: store.Text{"nb": strings.ToUpper(id[:1]) + id[1:]},
+				Key:   store.FeatureKey{Column: "nr", Property: "nr", Type: cql2.TypeText}, TitleProperty: "navn",
+				Properties: []store.Property{{Name: "nr", Column: "nr", Type: cql2.TypeText},
+					{Name: "navn", Column: "navn", Type: cql2.TypeText}},
+				Geometry: &store.Geom{Name: "geometry", Column: "geometry", Type: "Polygon", CRS: crs.CRS84}}
 			g, err := geom.UnmarshalWKT(wkt)
 			if err == nil {
 				err = w.Define(t.Context(), c, false)
@@ -102,7 +112,8 @@ func TestTheNearestOfEachKindIsTold(t *testing.T) {
 		page := string(a.get("/lookup?f=html&lang=nb&lat=59.5&lon=9.999").wants(200).Body)
 		near := page[strings.Index(page, "Nærmest ligger"):]
 		near = near[:strings.Index(near, "</p>")]
-		if !strings.Contains(near, `>Fylker</a>, <code>06</code>), 57 m`) || !strings.Contains(near, `>Kommuner</a>, <code>08</code>), 170 m`) || strings.Contains(near, "Land") {
+		if !strings.Contains(near, `>Fylker</a>, <code>06</code>), 57 m`) ||
+			!strings.Contains(near, `>Kommuner</a>, <code>08</code>), 170 m`) || strings.Contains(near, "Land") {
 			t.Errorf("near is %s", near)
 		}
 		if got := a.lookup(t, "lon=9.999&lat=59.5"); got.Nearest == nil || got.Nearest.Collection != "fylker" {
@@ -116,8 +127,12 @@ func TestLookupTellsWhatIsWrongWithAPoint(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for query, names := range map[string]string{
-		"": "lat lon", "lon=1": "lat", "lon=x&lat=1": "lon", "lon=1&lat=NaN": "lat", "lon=1_0&lat=0x1p3": "lat lon", "lon=500&lat=99": "lat lon", "lon=1&lat=2&collections=zz": "collections", "lon=1&lat=2&collections=kommuner,kommuner": "collections",
-		"lon=1&lat=2&crs=EPSG:1": "crs", "lon=1e9&lat=2&crs=" + url.QueryEscape(crs.UTM33.URI()): "lon", "lon=1&lat=2&datetime=yesterday": "datetime", "lon=1&lat=2&level=1": "level", "lon=1&lon=2&lat=2": "lon",
+		"": "lat lon", "lon=1": "lat", "lon=x&lat=1": "lon", "lon=1&lat=NaN": "lat", "lon=1_0&lat=0x1p3": "lat lon",
+		"lon=500&lat=99": "lat lon", "lon=1&lat=2&collections=zz": "collections",
+		"lon=1&lat=2&collections=kommuner,kommuner": "collections",
+		"lon=1&lat=2&crs=EPSG:1":                    "crs", "lon=1e9&lat=2&crs=" +
+			url.QueryEscape(crs.UTM33.URI()): "lon",
+		"lon=1&lat=2&datetime=yesterday": "datetime", "lon=1&lat=2&level=1": "level", "lon=1&lon=2&lat=2": "lon",
 	} {
 		var doc struct {
 			Faults []struct{ In, Name, Cure string }
@@ -158,11 +173,14 @@ func TestCoordinatesAsWordsLeadToThePoint(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for words, want := range map[string]string{
-		"59.91, 10.75": "lon=10.75&lat=59.91", "59.91 10.75": "lon=10.75&lat=59.91", "10.75,59.91": "lon=10.75&lat=59.91", " 59.91° N, 10.75° E ": "lon=10.75&lat=59.91", "59.91N 10.75Ø": "lon=10.75&lat=59.91",
+		"59.91, 10.75": "lon=10.75&lat=59.91", "59.91 10.75": "lon=10.75&lat=59.91",
+		"10.75,59.91": "lon=10.75&lat=59.91", " 59.91° N, 10.75° E ": "lon=10.75&lat=59.91",
+		"59.91N 10.75Ø":  "lon=10.75&lat=59.91",
 		"12.5 S, 3.25 W": "lon=-3.25&lat=-12.5", "59 10": "", "0301": "", "Oslo": "", "59.91": "",
 	} {
 		r := a.do("GET", "/v1/collections/kommuner/items?f=html&q="+queryEscape(words))
-		if to := r.Header.Get("Location"); want == "" && r.StatusCode != 200 || want != "" && (r.StatusCode != 303 || to != "/v1/lookup?f=html&"+want) {
+		if to := r.Header.Get("Location"); want == "" && r.StatusCode != 200 ||
+			want != "" && (r.StatusCode != 303 || to != "/v1/lookup?f=html&"+want) {
 			t.Errorf("%q: %d %q, want %q", words, r.StatusCode, to, want)
 		}
 	}
@@ -178,7 +196,8 @@ func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)
 	const coll = "kommune"
 	all := map[string]geom.Geometry{}
-	for _, f := range a.get("/collections/" + coll + "/items?limit=1000&crs=" + url.QueryEscape(crs.UTM33.URI())).wants(200).page().Features {
+	for _, f := range a.get("/collections/" + coll + "/items?limit=1000&crs=" + url.QueryEscape(crs.UTM33.URI())).wants(
+		200).page().Features {
 		b, err := json.Marshal(map[string]any{"type": f.Geometry.Type, "coordinates": f.Geometry.Coordinates})
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +213,8 @@ func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 	inside := 0
 	for range n {
 		at := orb.Point{-100e3 + 1.2e6*r.Float64(), 6.4e6 + 1.5e6*r.Float64()}
-		got := a.lookup(t, fmt.Sprintf("lon=%.3f&lat=%.3f&collections=%s&crs=%s", at[0], at[1], coll, url.QueryEscape(crs.UTM33.URI())))
+		got := a.lookup(t, fmt.Sprintf("lon=%.3f&lat=%.3f&collections=%s&crs=%s", at[0], at[1], coll,
+			url.QueryEscape(crs.UTM33.URI())))
 		p := geom.XY{X: at[0], Y: at[1]}.AsPoint().AsGeometry()
 		var want []string
 		nearest := math.Inf(1)
@@ -231,10 +251,13 @@ func TestCodesAreNoNumbersOfRows(t *testing.T) {
 	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)
 	demo := serve(t, "", nil)
 	for _, lang := range []string{"nb", "en"} {
-		for query, of := range map[string]*api{"lon=10.75&lat=59.91": a, "lon=2&lat=61": a, "lon=10.75&lat=59.91&": demo} {
+		for query, of := range map[string]*api{"lon=10.75&lat=59.91": a, "lon=2&lat=61": a,
+			"lon=10.75&lat=59.91&": demo} {
 			page := string(of.get("/lookup?f=html&lang=" + lang + "&" + query).wants(200).Body)
 			main := page[strings.Index(page, "<main"):strings.Index(page, "</main>")]
-			if has := strings.Contains(main, "<code>"); has != (of == demo) || strings.Contains(main, `<th scope="col">`) && strings.Count(main, `<th scope="col">`) != map[bool]int{true: 3, false: 2}[of == demo] {
+			if has := strings.Contains(main, "<code>"); has != (of == demo) ||
+				strings.Contains(main, `<th scope="col">`) &&
+					strings.Count(main, `<th scope="col">`) != map[bool]int{true: 3, false: 2}[of == demo] {
 				t.Errorf("%s in %s: %s", query, lang, main)
 			}
 			for _, f := range htmlFaults([]byte(page)) {

@@ -24,7 +24,8 @@ type weighed struct {
 	bytes atomic.Int64
 }
 
-func (s *weighed) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *weighed) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return s.Store.Fetch(ctx, collection, rows, want, func(f *store.Feature) error {
 		s.bytes.Add(int64(len(f.Geometry.WKB)))
 		return fn(f)
@@ -38,8 +39,10 @@ func TestPagesDoNotReadLargeNeighbours(t *testing.T) {
 	const large, corners = 12, 60_000 // of a megabyte each
 	storetest.Write(t, func(w store.Writer) {
 		for _, id := range []string{"flater", "punkt"} {
-			coll := &store.Collection{ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText},
-				Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: map[string]string{"flater": "Polygon", "punkt": "Point"}[id], CRS: crs.UTM33}}
+			coll := &store.Collection{ID: id, Table: id, Public: true,
+				Key: store.FeatureKey{Column: "id", Type: cql2.TypeText},
+				Geometry: &store.Geom{Name: "geometry", Column: "geom",
+					Type: map[string]string{"flater": "Polygon", "punkt": "Point"}[id], CRS: crs.UTM33}}
 			if err := w.Define(t.Context(), coll, false); err != nil {
 				t.Fatal(err)
 			}
@@ -56,12 +59,14 @@ func TestPagesDoNotReadLargeNeighbours(t *testing.T) {
 				put("p", orb.Point{250_000, 6_650_000})
 				continue
 			}
-			put("a", orb.Polygon{{{250_000, 6_650_000}, {251_000, 6_650_000}, {251_000, 6_651_000}, {250_000, 6_651_000}, {250_000, 6_650_000}}})
+			put("a", orb.Polygon{{{250_000, 6_650_000}, {251_000, 6_650_000}, {251_000, 6_651_000},
+				{250_000, 6_651_000}, {250_000, 6_650_000}}})
 			for n := range large {
 				r := make(orb.Ring, corners+1)
 				for i := range corners {
 					angle := 2 * math.Pi * float64(i) / corners
-					r[i] = orb.Point{math.Round((250_000+40_000*math.Cos(angle))*1e3) / 1e3, math.Round((6_650_000+float64(n)+40_000*math.Sin(angle))*1e3) / 1e3}
+					r[i] = orb.Point{math.Round((250_000+40_000*math.Cos(angle))*1e3) / 1e3,
+						math.Round((6_650_000+float64(n)+40_000*math.Sin(angle))*1e3) / 1e3}
 				}
 				r[corners] = r[0]
 				put("x"+string(rune('a'+n)), orb.Polygon{r})

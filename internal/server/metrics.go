@@ -33,7 +33,7 @@ type counters struct {
 	jobs        *prometheus.HistogramVec
 
 	mu    sync.RWMutex
-	known map[seriesKey]*series             // found before
+	known map[seriesKey]*series             // series found before
 	named map[string]prometheus.Counter     // of collections
 	pairs map[[2]string]prometheus.Observer // of operations and classes of statuses
 }
@@ -53,7 +53,7 @@ type seriesKey struct {
 	status int
 }
 
-// series are the metrics of requests of one operation and status.
+// series are the metrics of one operation and status.
 type series struct {
 	requests, bytes prometheus.Counter
 	seconds         prometheus.Observer
@@ -94,8 +94,9 @@ func newCounters() *counters {
 			[]float64{.001, .005, .025, .1, .5, 2.5, 10}, "operation", "class"),
 		collections: counter("collection_requests_total", "Requests by collection; beyond 100 collections, other.",
 			"collection"),
-		refused: counter("refused_total", "Requests that were refused, by reason: key, wrong_keys, scope, rate, quota, "+
-			"resets, busy, timeout, store, size, slow_reader.", "reason"),
+		refused: counter("refused_total",
+			"Requests that were refused, by reason: key, wrong_keys, scope, rate, quota, "+
+				"resets, busy, timeout, store, size, slow_reader.", "reason"),
 		reloads: counter("reloads_total", "Reloads of settings and data by outcome: ok, failed.", "outcome"),
 		jobs: histogram("job_duration_seconds", "Time from start to end of jobs by status: successful, failed.",
 			[]float64{1, 10, 60, 600, 3600}, "status"),

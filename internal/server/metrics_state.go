@@ -21,7 +21,7 @@ func description(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("grense_"+name, help, labels, nil)
 }
 
-// cacheMetrics tells what each cache holds and did.
+// cacheMetrics collects the statistics of all caches.
 type cacheMetrics struct{ group *cache.Group }
 
 var cacheDescriptions = struct{ bytes, limit, entries, making, hits, misses, evictions *prometheus.Desc }{
@@ -42,7 +42,7 @@ func (c cacheMetrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the present values.
+// Collect sends the current values.
 func (c cacheMetrics) Collect(ch chan<- prometheus.Metric) {
 	d := &cacheDescriptions
 	for _, s := range c.group.Stats() {
@@ -65,7 +65,7 @@ type Operator struct {
 	Connections    func() (open int, refused uint64) // of clients
 }
 
-// stateMetrics tells how the server is when it is scraped.
+// stateMetrics collects the state of the server at each scrape.
 type stateMetrics struct {
 	s *Kit
 	o Operator
@@ -96,10 +96,12 @@ var stateDescriptions = struct {
 	wait:     description("queue_wait_seconds", "Waits for a place, by class; of those that got one.", "class"),
 	jobs:     description("jobs", "Stored jobs by status: accepted, running, successful, failed, dismissed.", "status"),
 	disk:     description("disk_bytes", "Bytes in the data directory by part.", "part"),
-	diskLimit: description("disk_limit_bytes", "Bytes that a part of the data directory may have, where it has a bound.",
+	diskLimit: description(
+		"disk_limit_bytes", "Bytes that a part of the data directory may have, where it has a bound.",
 		"part"),
-	diskFree:       description("disk_free_bytes", "Bytes that are free for the data directory."),
-	memory:         description("memory_bytes", "Memory that limits.memory bounds: heap, stacks and the runtime of Go."),
+	diskFree: description("disk_free_bytes", "Bytes that are free for the data directory."),
+	memory: description(
+		"memory_bytes", "Memory that limits.memory bounds: heap, stacks and the runtime of Go."),
 	memoryLimit:    description("memory_limit_bytes", "The setting limits.memory."),
 	certificate:    description("certificate_end_timestamp_seconds", "When the TLS certificate in use ends."),
 	keys:           description("keys", "API keys by status: active, inactive (expired or revoked).", "status"),
@@ -252,7 +254,8 @@ func (m *stateMetrics) sizes(dir string) map[string]int64 {
 
 // memoryInUse returns what debug.SetMemoryLimit bounds, in bytes.
 func memoryInUse() uint64 {
-	samples := []runtimemetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	samples := []runtimemetrics.Sample{{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"}}
 	runtimemetrics.Read(samples)
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }

@@ -49,7 +49,8 @@ const metricsOutro = `
 Besides, there are the metrics ` + "`go_*` and `process_*`" + ` of the Prometheus client for Go.
 `
 
-var descPattern = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: "(.*?)", (?:unit: "", )?constLabels: \{\}, variableLabels: \{([\w,]*)\}\}$`)
+var descPattern = regexp.MustCompile(
+	`^Desc\{fqName: "(\w+)", help: "(.*?)", (?:unit: "", )?constLabels: \{\}, variableLabels: \{([\w,]*)\}\}$`)
 
 // TestMetricsPageIsCurrent builds docs/run/metrics.md from the metrics of a server.
 func TestMetricsPageIsCurrent(t *testing.T) {
@@ -121,7 +122,8 @@ func TestMetricsAreFew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := httptest.NewRequest(pick("GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "BREW"), "/", strings.NewReader("{}"))
+		req := httptest.NewRequest(pick("GET", "GET", "GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "BREW"), "/",
+			strings.NewReader("{}"))
 		req.URL = u
 		func() {
 			defer func() { recover() }() //nolint:errcheck // answers that are broken off

@@ -18,41 +18,47 @@ import (
 	"grense/internal/problem"
 )
 
-// Headers for programs of other origins (Fetch standard, CORS protocol).
+// Headers for scripts of other origins (Fetch standard, CORS protocol).
 const (
-	allowHeaders  = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, If-None-Match, Prefer, Range" // if a preflight names none
-	exposeHeaders = "*"                                                                                                                   // no answer to other origins depends on credentials, so that it stands for all
-	preflightAge  = "86400"                                                                                                               // seconds
+	// if a preflight names none
+	allowHeaders = "X-API-Key, Authorization, Accept, Accept-Language, Content-Type, SOAPAction, If-Match, " +
+		"If-None-Match, Prefer, Range"
+	// valid for all, since no response to other origins uses credentials
+	exposeHeaders = "*"
+	// seconds
+	preflightAge = "86400"
 )
 
-// contentPolicy lets pages load nothing but our own files, and nothing inline (CSP Level 3). Images of data: are those of Swagger
-// UI's style sheet; connections are those of the requests that it tries out.
-const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// contentPolicy allows pages to load our own files only, and nothing inline (CSP Level 3). Swagger UI needs data: for
+// images of its style sheet, and connect-src for the requests that it tries.
+const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src " +
+	"'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// TransportSecurity is the value of Strict-Transport-Security on every answer over TLS: browsers use https for a year (RFC 6797).
+// TransportSecurity is the value of Strict-Transport-Security on responses over TLS: HTTPS only for a year (RFC 6797).
 const TransportSecurity = "max-age=31536000"
 
-// TellRates sets the header fields that tell an owner its rate limit.
-func (s *Kit) TellRates(w http.ResponseWriter, owner string) {
+// WriteRates sets the header fields with the rate limit of an owner.
+func (s *Kit) WriteRates(w http.ResponseWriter, owner string) {
 	if policy, left := s.Turns.RateHeaders(owner); policy != "" {
 		SetHeader(w, "Ratelimit-Policy", policy)
 		SetHeader(w, "Ratelimit", left)
 	}
 }
 
-// allowedHeaders returns the value of Access-Control-Allow-Headers: the headers that a preflight names, since no header is
-// forbidden here (Fetch standard, 4.8). Names that are no tokens (RFC 9110, 5.6.2) give the default list.
+// allowedHeaders returns the value of Access-Control-Allow-Headers. It allows all headers that a preflight names (Fetch
+// standard, 4.8). If these are not tokens (RFC 9110, 5.6.2), it returns the default list.
 func allowedHeaders(r *http.Request) string {
 	asked := strings.Join(r.Header.Values("Access-Control-Request-Headers"), ", ")
 	for i := range len(asked) {
-		if c := asked[i]; c <= ' ' && c != ' ' && c != '\t' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 && c != ',' {
+		if c := asked[i]; c <= ' ' && c != ' ' && c != '\t' || c >= 0x7f ||
+			strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 && c != ',' {
 			return allowHeaders
 		}
 	}
 	return cmp.Or(asked, allowHeaders)
 }
 
-// fields are fields of a header, ready to be set in many answers. Names are in canonical form; nobody changes the values.
+// fields are header fields that many responses share. Names are in canonical form; nobody may change the values.
 type fields []struct {
 	name   string
 	values []string
@@ -75,42 +81,43 @@ func (f fields) has(name string) bool {
 	return false
 }
 
-// set puts the fields into a header.
+// set sets the fields of a header.
 func (f fields) set(h http.Header) {
 	for i := range f {
 		h[f[i].name] = f[i].values
 	}
 }
 
-// everyAnswer are the header fields of every answer.
+// everyAnswer are the header fields of all responses.
 var everyAnswer = fields{
 	{"Access-Control-Allow-Origin", []string{"*"}},
 	{"Access-Control-Expose-Headers", []string{exposeHeaders}},
 	{"X-Content-Type-Options", []string{"nosniff"}},
 }
 
-// everyDocument are the header fields of whatever a browser may show with links and scripts of its own.
+// everyDocument are the header fields of documents that browsers display with links and scripts.
 var everyDocument = fields{
 	{"Content-Security-Policy", []string{contentPolicy}},
-	{"Referrer-Policy", []string{"same-origin"}}, // what people ask for is not told to others
+	{"Referrer-Policy", []string{"same-origin"}}, // other sites do not learn what people search for
 }
 
-// isDocument reports whether browsers show a media type as a document that may load and run things: HTML, XML, SVG, and what has no type.
+// isDocument reports whether browsers display a media type as a document that may load and run things: HTML, XML, SVG,
+// or no type.
 func isDocument(media string) bool {
 	return media == "" || strings.HasPrefix(media, "text/html") || strings.Contains(media, "xml")
 }
 
-// passage is what the chain makes for a request, in one piece: its context, which knows the call and the router's part.
+// passage is all that the chain allocates for a request. It is the context of the request.
 type passage struct {
 	context.Context
 	call     Call
 	response response
 	route    chi.Context
-	id       [1]string    // as a field of the header
+	id       [1]string    // as a value of the header
 	room     [6][2]string // for the router
 }
 
-// Value is that of the context of the connection, but for what the chain knows.
+// Value returns the call and the routing context, and other values from the context of the connection.
 func (p *passage) Value(key any) any {
 	switch key {
 	case any(callKey{}):
@@ -121,16 +128,17 @@ func (p *passage) Value(key any) any {
 	return p.Context.Value(key)
 }
 
-// pass begins the way of a request through the chain.
+// pass returns the passage of a new request.
 func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
-	c.s, c.ID, c.Lang = s, NewID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
+	c.s, c.ID, c.Lang = s, NewID(), language(requestedLanguage(r.URL), r.Header["Accept-Language"])
 	c.Root, c.Address = s.address(r)
 	c.Response, c.Request = &p.response, r.WithContext(p)
 	readRange(c.Request.Header)
-	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout, slowest: int64(s.Config.Limits.Slowest), makers: s.Makers}
-	if r.TLS == nil && r.ProtoMajor == 1 { // of HTTP/2 other answers may be under way
+	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout,
+		slowest: int64(s.Config.Limits.Slowest), makers: s.Makers}
+	if r.TLS == nil && r.ProtoMajor == 1 { // an HTTP/2 connection may carry other responses at the same time
 		p.response.gather = GathererOf(r.Context())
 	}
 	x := &p.route
@@ -141,7 +149,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	return p
 }
 
-// chain wraps the router: request id, recovery, log, metrics, address, headers for other origins.
+// chain wraps the router with request id, recovery, log, metrics, client address and headers for other origins.
 func (s *Kit) chain(router *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -155,7 +163,7 @@ func (s *Kit) chain(router *router) http.Handler {
 		if r.TLS != nil {
 			h.Set("Strict-Transport-Security", TransportSecurity)
 		}
-		if !s.ready.Load() { // the connection ends with this answer, so that closing it later breaks off nothing
+		if !s.ready.Load() { // this response ends the connection, so that closing it later interrupts nothing
 			h.Set("Connection", "close")
 		}
 		if r.Method == http.MethodOptions {
@@ -167,12 +175,13 @@ func (s *Kit) chain(router *router) http.Handler {
 			p := recover()
 			c.Hold(-c.held)
 			rw.release()
-			if rw.spool != nil { // not drained, since the answer is broken off
+			if rw.spool != nil { // not drained, since the response was aborted
 				rw.spool.Close()
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
-				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
+				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic", p, "stack",
+					string(debug.Stack()))
 				if rw.Status == 0 {
 					c.Fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
@@ -189,13 +198,13 @@ func (s *Kit) chain(router *router) http.Handler {
 		c.Hold(-c.held)
 		rw.release()
 		if err := rw.drain(); err != nil {
-			panic(http.ErrAbortHandler) // its beginning is out
+			panic(http.ErrAbortHandler) // part of the response has been sent
 		}
 	})
 }
 
-// askedLanguage is the parameter lang, for which a query that cannot have it is not parsed.
-func askedLanguage(u *url.URL) string {
+// requestedLanguage returns the parameter lang. It does not parse queries that cannot contain it.
+func requestedLanguage(u *url.URL) string {
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		if name, _, _ := strings.Cut(part, "="); name == "lang" || strings.Contains(name, "%") {
 			return u.Query().Get("lang")
@@ -204,7 +213,7 @@ func askedLanguage(u *url.URL) string {
 	return ""
 }
 
-// record writes the log line and the metrics of one request that came at start.
+// record writes the log line and the metrics of a request that came at start.
 func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	now := time.Now()
 	took := now.Sub(start)
@@ -218,7 +227,8 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 		c.brokenOff()
 	}
 	if _, inside := r.Context().Value(insideKey{}).(Inside); c.KeyID != "" && !inside {
-		s.Keys.Used(c.KeyID, rw.bytes, rw.Status == http.StatusForbidden || rw.Status == http.StatusTooManyRequests, now)
+		s.Keys.Used(c.KeyID, rw.bytes, rw.Status == http.StatusForbidden || rw.Status == http.StatusTooManyRequests,
+			now)
 	}
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.Status == http.StatusOK {
 		return
@@ -228,15 +238,18 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	}
 	query := Redacted(Clip(r.URL.RawQuery))
 	if strings.Contains(query, "code=") {
-		query = "code=***" // a one-time code is as good as a key until it is redeemed
+		query = "code=***" // a one-time code is a key until it is redeemed
 	}
 	ctx, log := r.Context(), s.Log.Handler()
 	if !log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
-	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)), slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes), slog.Float64("took_ms", float64(took.Microseconds())/1000), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
+	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // pc 0: finding the caller would cost time
+	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)),
+		slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
+		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes),
+		slog.Float64("took_ms", float64(took.Microseconds())/1000), slog.String("key", c.KeyID),
+		slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
 	if c.Operation != "" {
 		line.AddAttrs(slog.String("operation", c.Operation))
 	}
@@ -246,23 +259,23 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	if c.cached {
 		line.AddAttrs(slog.Bool("cached", true))
 	}
-	log.Handle(ctx, line) //nolint:errcheck // there is nobody to tell
+	log.Handle(ctx, line) //nolint:errcheck // a log that fails cannot be logged
 }
 
-// Gatherer is a connection that can hold back what is written into it, so that head and body of an answer leave in one piece.
+// Gatherer is a connection that can buffer writes, so that head and body of a response are sent in one packet.
 type Gatherer interface {
 	Hold()
-	Release() error // writes what was held back
+	Release() error // writes the buffered bytes
 }
 
 type gathererKey struct{}
 
-// WithGatherer lets answers to requests without TLS, which come by a connection with that context, go through its Gatherer.
+// WithGatherer returns the context of a connection without TLS whose responses use the Gatherer.
 func WithGatherer(ctx context.Context, g Gatherer) context.Context {
 	return context.WithValue(ctx, gathererKey{}, g)
 }
 
-// GathererOf is that of the connection of a request; nil where it has none.
+// GathererOf returns the Gatherer of a connection's context; nil if there is none.
 func GathererOf(ctx context.Context) Gatherer {
 	g, _ := ctx.Value(gathererKey{}).(Gatherer)
 	return g
@@ -274,5 +287,5 @@ func NewID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Redacted blots keys out of a text, so that they reach no log, URL or error body.
+// Redacted removes API keys from a text for logs, URLs and error bodies.
 func Redacted(s string) string { return apikey.Redact(s) }

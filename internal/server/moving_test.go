@@ -65,7 +65,8 @@ func TestPagesOfAFileWhoseCommitsNeverRestAreOfOneState(t *testing.T) {
 			}
 			a := serveOptions(t, s, func(c *config.Config) { c.Limits.Buffer = 1 << 20 }, nil)
 			for range 2 {
-				for _, query := range []string{"limit=10", "limit=400", "limit=2000", "limit=10&offset=1500", "limit=10&f=jsonld", "limit=10&f=csv", "limit=2000&f=csv"} {
+				for _, query := range []string{"limit=10", "limit=400", "limit=2000", "limit=10&offset=1500",
+					"limit=10&f=jsonld", "limit=10&f=csv", "limit=2000&f=csv"} {
 					r := a.get("/collections/many/items?" + query).wants(200)
 					if query != "limit=10" && query != "limit=2000" {
 						continue

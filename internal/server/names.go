@@ -10,12 +10,12 @@ import (
 	"grense/internal/store"
 )
 
-// numeric reports whether the values of a property are numbers, which a table writes to the right.
+// Numeric reports whether the values of a property are numbers, which tables align to the right.
 func Numeric(p *store.Property) bool {
 	return (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && p.Ref == "" && p.CodeList == ""
 }
 
-// LanguageOfName is the language that the end of a property's name tells, as in navn_se; "" when it tells none.
+// LanguageOfName returns the language at the end of a property's name, as in navn_se; "" if there is none.
 func LanguageOfName(name string) string {
 	i := strings.LastIndexByte(name, '_')
 	if i < 1 {
@@ -28,11 +28,12 @@ func LanguageOfName(name string) string {
 	return ""
 }
 
-// languageTags are the BCP 47 tags of codes that have shorter ones, or other ones (RFC 5646, 2.2.1: the shortest code counts).
-var languageTags = map[string]string{"nor": "no", "nob": "nb", "nno": "nn", "sme": "se", "eng": "en", "dan": "da", "swe": "sv", "fin": "fi", "isl": "is", "fao": "fo", "deu": "de",
+// languageTags maps ISO 639 codes to BCP 47 tags, which use the shortest code (RFC 5646, 2.2.1).
+var languageTags = map[string]string{"nor": "no", "nob": "nb", "nno": "nn", "sme": "se", "eng": "en", "dan": "da",
+	"swe": "sv", "fin": "fi", "isl": "is", "fao": "fo", "deu": "de",
 	"fra": "fr", "nld": "nl", "rus": "ru", "gle": "ga", "kal": "kl", "spa": "es", "ita": "it", "pol": "pl", "lat": "la"}
 
-// LanguageCode is the BCP 47 tag of a code of ISO 639; "" for what is no such code.
+// LanguageCode returns the BCP 47 tag of an ISO 639 code; "" for other texts.
 func LanguageCode(code string) string {
 	if t := languageTags[code]; t != "" {
 		return t
@@ -43,7 +44,8 @@ func LanguageCode(code string) string {
 	return code
 }
 
-// Foreign is the tag of a language where it is another than that of the page: Norwegian of no stated form (no) is none on pages in Norwegian.
+// Foreign returns the tag of a language that differs from that of the page, else "". Unspecified Norwegian (no) does
+// not differ from either Norwegian form.
 func Foreign(tag, page string) string {
 	if tag == page || tag == "no" && page != "en" {
 		return ""
@@ -51,7 +53,7 @@ func Foreign(tag, page string) string {
 	return tag
 }
 
-// LanguageProperty is the property that tells in which language the title of each feature is; nil when there is none.
+// LanguageProperty returns the property with the language of each feature's title; nil if there is none.
 func LanguageProperty(coll *store.Collection) *store.Property {
 	if coll.TitleProperty == "" {
 		return nil
@@ -64,10 +66,10 @@ func LanguageProperty(coll *store.Collection) *store.Property {
 	return nil
 }
 
-// divisionLists are the collections whose ids are the codes of our lists.
+// divisionLists maps code lists to the collections whose ids are their codes.
 var divisionLists = map[string]string{"kommune": "kommuner", "fylke": "fylker"}
 
-// RefersTo is the public collection whose features the values of a property name, by their ids or by codes that are their ids; nil when there
+// RefersTo returns the public collection that a property refers to, by ids or by codes that are its ids; nil if there
 // is none.
 func (c *Call) RefersTo(p *store.Property) *store.Collection {
 	id := p.Ref
@@ -75,16 +77,16 @@ func (c *Call) RefersTo(p *store.Property) *store.Collection {
 		id = divisionLists[list]
 	}
 	other, ok := c.Catalog.Collection(id)
-	if !ok || !other.Public || p.Ref == "" && other.Key.Type != cql2.TypeText { // a running number is no code
+	if !ok || !other.Public || p.Ref == "" && other.Key.Type != cql2.TypeText { // row numbers are not codes
 		return nil
 	}
 	return other
 }
 
-// dateText writes a day or a moment for people in the language of the page.
+// DateText formats a date or an RFC 3339 time in the language of the page.
 func (c *Call) DateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.Zone()) }
 
-// size writes a number of bytes for people, in decimal units.
+// Size formats a number of bytes in decimal units.
 func (c *Call) Size(n int64) string {
 	v, unit := float64(n), "B"
 	for _, u := range [...]string{"kB", "MB", "GB"} {
@@ -100,7 +102,7 @@ func (c *Call) Size(n int64) string {
 	return page.InDigits(strconv.FormatFloat(v, 'f', digits, 64), c.Lang) + "\u00a0" + unit
 }
 
-// Cell writes a value for a table.
+// Cell formats a value for a table.
 func Cell(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -29,18 +29,30 @@ func TestCodesAndReferencesAreShownByName(t *testing.T) {
 	t.Parallel()
 	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	for path, wants := range map[string][]string{
-		"/collections/kommuner/items?f=html&lang=en&nr=1103":                                     {`/collections/fylker/items/11?f=html&amp;lang=en">11 Rogaland</a>`, `<option value="03">03 Oslo</option>`},
-		"/collections/kommuner/items/1103?f=html&lang=en":                                        {`>11 Rogaland</a>`, ">Part of</h2>", "County: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
-		"/collections/sted/items?f=html&lang=en&limit=3&properties=navneobjekttype,fylkesnummer": {`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`, `<option value="NO">Norway</option>`},
-		"/collections/stedsnavn/items?f=html&lang=en&limit=3":                                    {`/collections/sted/items/1?f=html&amp;lang=en">Oslo</a>`},
-		"/collections/sted/items/1?f=html&lang=en":                                               {`>County</a> <code class="hint">fylke</code>`, ">1 place names in Oslo</a>", `<td><time datetime="`},
-		"/collections/fylker/items/11?f=html&lang=en":                                            {`&amp;fylke_nr=11">23 municipalities in Rogaland</a>`},
-		"/TileMatrixSets/WorldCRS84Quad?f=html&lang=en":                                          {"Cell size (°)"},
-		"/TileMatrixSets/utm33n?f=html&lang=en":                                                  {"Cell size (m)", ">ETRS89 / UTM zone 33N, quad tree</h1>"},
-		"/TileMatrixSets?f=html&lang=nn":                                                         {">UTM-sone 33 (ETRS89)</a> <code>utm33n</code>", ">Web Mercator for heile verda</a>"},
-		"/collections/kommuner/tiles?f=html&lang=nb":                                             {">UTM-sone 33 (ETRS89)</a> <code>utm33n</code>"},
-		"/collections/kommuner/tiles/WebMercatorQuad?f=html&lang=nb":                             {">Web Mercator for hele verden</h1>"},
-		"/collections/sted/tiles/utm33n?f=html&lang=nb":                                          {">UTM-sone 33 (ETRS89)</h1>"},
+		"/collections/kommuner/items?f=html&lang=en&nr=1103": {
+			`/collections/fylker/items/11?f=html&amp;lang=en">11 Rogaland</a>`, `<option value="03">03 Oslo</option>`},
+		"/collections/kommuner/items/1103?f=html&lang=en": {
+			`>11 Rogaland</a>`, ">Part of</h2>", "County: <a", `rel="prev"`, "Previous: Eigersund", "Next: Haugesund"},
+		"/collections/sted/items?f=html&lang=en&limit=3&properties=navneobjekttype,fylkesnummer": {
+			`/codelists/navneobjekttype?f=html&amp;lang=en#code-fylke">County</a>`, `#code-03" lang="nb">03 Oslo</a>`,
+			`<option value="NO">Norway</option>`},
+		"/collections/stedsnavn/items?f=html&lang=en&limit=3": {
+			`/collections/sted/items/1?f=html&amp;lang=en">Oslo</a>`},
+		"/collections/sted/items/1?f=html&lang=en": {
+			`>County</a> <code class="hint">fylke</code>`, ">1 place names in Oslo</a>", `<td><time datetime="`},
+		"/collections/fylker/items/11?f=html&lang=en": {
+			`&amp;fylke_nr=11">23 municipalities in Rogaland</a>`},
+		"/TileMatrixSets/WorldCRS84Quad?f=html&lang=en": {"Cell size (°)"},
+		"/TileMatrixSets/utm33n?f=html&lang=en": {
+			"Cell size (m)", ">ETRS89 / UTM zone 33N, quad tree</h1>"},
+		"/TileMatrixSets?f=html&lang=nn": {
+			">UTM-sone 33 (ETRS89)</a> <code>utm33n</code>", ">Web Mercator for heile verda</a>"},
+		"/collections/kommuner/tiles?f=html&lang=nb": {
+			">UTM-sone 33 (ETRS89)</a> <code>utm33n</code>"},
+		"/collections/kommuner/tiles/WebMercatorQuad?f=html&lang=nb": {
+			">Web Mercator for hele verden</h1>"},
+		"/collections/sted/tiles/utm33n?f=html&lang=nb": {
+			">UTM-sone 33 (ETRS89)</h1>"},
 	} {
 		at := a
 		if strings.Contains(path, "/sted") {
@@ -68,7 +80,9 @@ func TestCodesOfDivisionsLeadToThem(t *testing.T) {
 	a := serve(t, path, nil)
 	body := string(a.get("/collections/sted/items/17?f=html&lang=en").wants(200).Body)
 	link := `<a href="` + a.URL + `/collections/kommuner/items/1101?f=html&amp;lang=en">1101 Eigersund</a>`
-	for _, want := range []string{`<th scope="row">Municipality number</th><td>` + link, `<th scope="row">All municipalities</th><td>` + link, `<li>Municipality: ` + link, "/collections/fylker/items/11?f=html"} {
+	for _, want := range []string{`<th scope="row">Municipality number</th><td>` + link,
+		`<th scope="row">All municipalities</th><td>` + link, `<li>Municipality: ` + link,
+		"/collections/fylker/items/11?f=html"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the place lacks %s", want)
 		}
@@ -77,7 +91,8 @@ func TestCodesOfDivisionsLeadToThem(t *testing.T) {
 		t.Error("the place belongs to the same municipality twice")
 	}
 	href := a.URL + "/collections/sted/items?f=html&lang=en&kommunenummer=1101"
-	if body = string(a.get("/collections/kommuner/items/1101?f=html&lang=en").wants(200).Body); !strings.Contains(body, strings.ReplaceAll(href, "&", "&amp;")) {
+	if body = string(a.get("/collections/kommuner/items/1101?f=html&lang=en").wants(200).Body); !strings.Contains(
+		body, strings.ReplaceAll(href, "&", "&amp;")) {
 		t.Errorf("the municipality does not lead to %s", href)
 	}
 	a.get(href).wants(200)
@@ -87,7 +102,8 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for lang, want := range map[string]string{"nb": "1\u00a0046", "en": "1,046"} {
-		for path, where := range map[string]string{"/collections/kommuner/items?nr=1108&": `<td class="number">` + want + `</td>`, "/collections/kommuner/items/1108?": `<td>` + want + ` km²</td>`} {
+		for path, where := range map[string]string{"/collections/kommuner/items?nr=1108&": `<td class="number">` +
+			want + `</td>`, "/collections/kommuner/items/1108?": `<td>` + want + ` km²</td>`} {
 			body := string(a.get(path + "f=html&lang=" + lang).wants(200).Body)
 			if !strings.Contains(body, where) {
 				t.Errorf("%s in %s lacks %s", path, lang, where)
@@ -97,7 +113,8 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 			}
 		}
 	}
-	if body := string(a.get("/TileMatrixSets/utm33n?f=html&lang=nb").wants(200).Body); !strings.Contains(body, "77\u00a0371\u00a0428,571429<") {
+	if body := string(a.get("/TileMatrixSets/utm33n?f=html&lang=nb").wants(200).Body); !strings.Contains(
+		body, "77\u00a0371\u00a0428,571429<") {
 		t.Error("the scales of tiles are not written for people")
 	}
 }
@@ -106,12 +123,14 @@ func TestNamesTellTheirLanguage(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	body := string(a.get("/collections/stedsnavn/items?f=html&lang=en&limit=50").wants(200).Body)
-	for _, want := range []string{`lang="smj">Nordlánnda</a>`, `lang="no">Oslo</a>`, `lang="smj"><title>Nordlánnda</title>`} {
+	for _, want := range []string{`lang="smj">Nordlánnda</a>`, `lang="no">Oslo</a>`,
+		`lang="smj"><title>Nordlánnda</title>`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	if body = string(a.get("/collections/stedsnavn/items?f=html&lang=nn&limit=50").wants(200).Body); strings.Contains(body, `lang="no"`) {
+	if body = string(a.get("/collections/stedsnavn/items?f=html&lang=nn&limit=50").wants(200).Body); strings.Contains(
+		body, `lang="no"`) {
 		t.Error("Norwegian is marked as foreign on a page in Nynorsk")
 	}
 	id := regexp.MustCompile(`items/(\d+)\?f=html&amp;lang=nn" lang="smj">`).FindStringSubmatch(body)
@@ -128,8 +147,10 @@ func TestLandingPageSearchesWithoutScript(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
 	body := string(a.get("/?f=html&lang=en").wants(200).Body)
-	buttons := regexp.MustCompile(`<button type="submit" class="quiet" formaction="([^"]+)"`).FindAllStringSubmatch(body, -1)
-	if len(buttons) < 2 || !strings.Contains(body, `data-key="/key?f=json"`) || strings.Count(body, "<script src=") != 1 {
+	buttons := regexp.MustCompile(`<button type="submit" class="quiet" formaction="([^"]+)"`).FindAllStringSubmatch(
+		body, -1)
+	if len(buttons) < 2 || !strings.Contains(body, `data-key="/key?f=json"`) ||
+		strings.Count(body, "<script src=") != 1 {
 		t.Fatalf("%d buttons: %q", len(buttons), buttons)
 	}
 	for _, b := range buttons {
@@ -156,7 +177,10 @@ func TestOverviewsNameWhatReadersLookFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := serve(t, path, nil)
-	for page, names := range map[string][]string{"/?f=html": {"Oslo", "Rogaland", "Vestland", "Finnmark", "Akershus", "Vestfold", "Østfold", "Buskerud", "Innlandet", "Telemark", "Agder", "Møre og Romsdal", "Nordland", "Trøndelag", "Troms"}, "/collections/kommuner?f=html": {"Oslo", "Bergen", "Trondheim", "Stavanger"}} {
+	for page, names := range map[string][]string{"/?f=html": {
+		"Oslo", "Rogaland", "Vestland", "Finnmark", "Akershus", "Vestfold", "Østfold", "Buskerud", "Innlandet",
+		"Telemark", "Agder", "Møre og Romsdal", "Nordland", "Trøndelag", "Troms"},
+		"/collections/kommuner?f=html": {"Oslo", "Bergen", "Trondheim", "Stavanger"}} {
 		body := a.get(page).wants(200).Body
 		sets := regexp.MustCompile(`(?s)<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch(body, -1)
 		if len(sets) != 2 {
@@ -179,15 +203,19 @@ func TestOverviewsAreForVisitorsWithAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := serve(t, path, func(c *config.Config) { c.Auth = "required" })
-	for _, page := range []string{"/?f=html", "/collections/kommuner?f=html", "/collections/kommuner/tiles/utm33n?f=html"} {
+	for _, page := range []string{"/?f=html", "/collections/kommuner?f=html",
+		"/collections/kommuner/tiles/utm33n?f=html"} {
 		for range 2 { // made and kept
 			for key, drawn := range map[string]bool{"": false, "wrong": false, a.key: true} {
 				r := a.get(page, "Cookie", apikey.Cookie+"="+key).wants(200)
-				if has := strings.Contains(string(r.Body), `<g class="here"><a href`) || strings.Contains(string(r.Body), `<g class="here"><path`); has != drawn {
+				if has := strings.Contains(string(r.Body), `<g class="here"><a href`) ||
+					strings.Contains(string(r.Body), `<g class="here"><path`); has != drawn {
 					t.Errorf("%s with key %q: features are shown: %t", page, key, has)
 				}
-				if private := strings.HasPrefix(r.Header.Get("Cache-Control"), "private"); private != drawn || !strings.Contains(r.Header.Get("Vary"), "Cookie") {
-					t.Errorf("%s with key %q: Cache-Control %q, Vary %q", page, key, r.Header.Get("Cache-Control"), r.Header.Get("Vary"))
+				if private := strings.HasPrefix(r.Header.Get("Cache-Control"), "private"); private != drawn ||
+					!strings.Contains(r.Header.Get("Vary"), "Cookie") {
+					t.Errorf("%s with key %q: Cache-Control %q, Vary %q", page, key, r.Header.Get("Cache-Control"),
+						r.Header.Get("Vary"))
 				}
 			}
 		}
@@ -214,7 +242,8 @@ func TestPreviewIsAPictureThatHoldsNoDataWithoutKey(t *testing.T) {
 			}
 			r := a.get(m[1], "Accept", "text/html,image/avif").wants(200)
 			img, err := png.Decode(bytes.NewReader(r.Body))
-			if err != nil || r.Header.Get("Content-Type") != "image/png" || img.Bounds().Dx() != 1200 || img.Bounds().Dy() != 630 || len(r.Body) > 300<<10 {
+			if err != nil || r.Header.Get("Content-Type") != "image/png" || img.Bounds().Dx() != 1200 ||
+				img.Bounds().Dy() != 630 || len(r.Body) > 300<<10 {
 				t.Fatalf("%s: %v, %s, %d bytes", m[1], err, r.Header.Get("Content-Type"), len(r.Body))
 			}
 			pictures = append(pictures, r.Body)
@@ -233,9 +262,12 @@ func TestPreviewIsAPictureThatHoldsNoDataWithoutKey(t *testing.T) {
 func TestPagesAreLight(t *testing.T) {
 	t.Parallel()
 	a, reg := serve(t, "", nil), serveRegister(t, func(c *config.Config) { c.Auth = "open" })
-	for _, path := range []string{"/?f=html", "/openapi?f=html", "/collections?f=html", "/collections/sted?f=html", "/collections/kommuner/items?f=html", "/collections/sted/items?f=html", "/collections/stedsnavn/items?f=html",
-		"/collections/kommuner/items?f=html&limit=10000", "/collections/sted/items?f=html&limit=10000", "/collections/stedsnavn/items?f=html&limit=10000",
-		"/collections/kommuner/items/0301?f=html", "/codelists/kommune?f=html", "/conformance?f=html", "/TileMatrixSets/utm33n?f=html", "/soap/stedsnavn/v1?f=html"} {
+	for _, path := range []string{"/?f=html", "/openapi?f=html", "/collections?f=html", "/collections/sted?f=html",
+		"/collections/kommuner/items?f=html", "/collections/sted/items?f=html", "/collections/stedsnavn/items?f=html",
+		"/collections/kommuner/items?f=html&limit=10000", "/collections/sted/items?f=html&limit=10000",
+		"/collections/stedsnavn/items?f=html&limit=10000",
+		"/collections/kommuner/items/0301?f=html", "/codelists/kommune?f=html", "/conformance?f=html",
+		"/TileMatrixSets/utm33n?f=html", "/soap/stedsnavn/v1?f=html"} {
 		at := a
 		if regexp.MustCompile("sted|code").MatchString(path) {
 			at = reg
@@ -249,7 +281,8 @@ func TestPagesAreLight(t *testing.T) {
 		if len(scripts) > 1 || len(scripts) == 1 && !strings.HasPrefix(scripts[0][1], "site.") {
 			t.Errorf("%s loads %q", path, scripts)
 		}
-		if loads := regexp.MustCompile(`<(?:link rel="(?:stylesheet|icon)"|img)`).FindAllString(plain, -1); slices.Contains(loads, "<img") && len(loads) > 3 {
+		if loads := regexp.MustCompile(`<(?:link rel="(?:stylesheet|icon)"|img)`).FindAllString(
+			plain, -1); slices.Contains(loads, "<img") && len(loads) > 3 {
 			t.Errorf("%s loads %q", path, loads)
 		}
 	}
@@ -261,7 +294,8 @@ type countingStore struct {
 	pages, fetches atomic.Int32
 }
 
-func (s *countingStore) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *countingStore) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	if !background(ctx) {
 		s.fetches.Add(1)
 	}
@@ -323,8 +357,10 @@ func referring(t *testing.T) string {
 		}
 		key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
 		for _, c := range []*store.Collection{
-			{ID: "eiere", Table: "eiere", Public: true, Key: key, Properties: []store.Property{column("navn", "")}}, // whose name tells what it is
-			{ID: "ting", Table: "ting", Public: true, Key: key, Properties: []store.Property{column("eier", "eiere"), column("leier", "eiere")}},
+			// whose name tells what it is
+			{ID: "eiere", Table: "eiere", Public: true, Key: key, Properties: []store.Property{column("navn", "")}},
+			{ID: "ting", Table: "ting", Public: true, Key: key,
+				Properties: []store.Property{column("eier", "eiere"), column("leier", "eiere")}},
 		} {
 			if err := w.Define(t.Context(), c, false); err != nil {
 				t.Fatal(err)
@@ -372,7 +408,8 @@ func TestChoicesOfTheFormAreKept(t *testing.T) {
 	if !strings.Contains(body, `<option value="11" selected>11 Rogaland</option>`) {
 		t.Error("what is asked is not selected")
 	}
-	if _, body = ask("&lang=en"); strings.Contains(body, `<option value="11" selected`) || strings.Count(body, ">11 Rogaland</option>") != 1 {
+	if _, body = ask("&lang=en"); strings.Contains(body, `<option value="11" selected`) ||
+		strings.Count(body, ">11 Rogaland</option>") != 1 {
 		t.Error("what another reader asked is selected")
 	}
 }
@@ -420,7 +457,8 @@ func TestPreviewIsPaintedOnce(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	st.pages.Store(0)
-	for _, p := range []string{"/preview.png", "/preview.png?lang=en", "/v1/preview.png", "/preview.png/", "/preview.png?f=PNG"} {
+	for _, p := range []string{"/preview.png", "/preview.png?lang=en", "/v1/preview.png", "/preview.png/",
+		"/preview.png?f=PNG"} {
 		a.get(p).wants(200)
 	}
 	if n := st.pages.Load(); n != 1 {
@@ -455,12 +493,16 @@ func TestAddressesInValuesAreLinksOnPages(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "addresses.gpkg")
 	values := map[string]string{
-		"1": "https://example.no/?a=1&b=2", "2": "http://example.no/\"><script>", "3": "javascript:alert(1)", "4": "see https://example.no/", "5": "https://",
+		"1": "https://example.no/?a=1&b=2", "2": "http://example.no/\"><script>", "3": "javascript:alert(1)",
+		"4": "see https://example.no/", "5": "https://",
 		"6": `["https://example.no/en","to"]`, "7": "HTTPS://example.no/items/1",
 	}
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "web", Table: "web", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "navn",
-			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "side", Column: "side", Type: cql2.TypeText}, {Name: "flere", Column: "flere", Type: cql2.TypeJSON}}}
+		c := &store.Collection{ID: "web", Table: "web", Public: true,
+			Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, TitleProperty: "navn",
+			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText},
+				{Name: "side", Column: "side", Type: cql2.TypeText},
+				{Name: "flere", Column: "flere", Type: cql2.TypeJSON}}}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,8 @@ func negotiate(f string, hasF bool, accept []string, reps []Format) (r Format, e
 		}
 	}
 	if best < 0 {
-		return reps[0], problem.New(problem.NotAcceptable, nil, "none of the media types in Accept is offered; use f with one of %s, or accept one of %s", formatNames(reps), mediaNames(reps))
+		return reps[0], problem.New(problem.NotAcceptable, nil, "none of the media types in Accept is offered; use f "+
+			"with one of %s, or accept one of %s", formatNames(reps), mediaNames(reps))
 	}
 	return reps[best], nil
 }

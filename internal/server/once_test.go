@@ -39,7 +39,8 @@ func (s *counting) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return s.Store.Page(ctx, q)
 }
 
-func (s *counting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *counting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	if background(ctx) {
 		return s.Store.Fetch(ctx, coll, rows, want, fn)
 	}
@@ -66,19 +67,24 @@ func serveCounting(t *testing.T) (*api, *counting) {
 // TestAPageAsksForItsFeaturesOnce asks for pages that no other has been asked before, so that nothing is kept of their features.
 func TestAPageAsksForItsFeaturesOnce(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=20", "/collections/kommuner/items?f=html&limit=250",
-		"/collections/sted/items/2?f=html", "/collections/sted/items?f=html&limit=20", "/collections/sted/items?f=html&limit=5&properties=kommunenummer,stedsnummer",
-		"/collections/kommuner/items/0301?f=html&properties=navn", "/collections/kommuner/items/0301?f=jsonld", "/collections/sted/items?f=csv&limit=20"} {
+	for _, path := range []string{"/collections/kommuner/items/0301?f=html",
+		"/collections/kommuner/items?f=html&limit=20", "/collections/kommuner/items?f=html&limit=250",
+		"/collections/sted/items/2?f=html", "/collections/sted/items?f=html&limit=20",
+		"/collections/sted/items?f=html&limit=5&properties=kommunenummer,stedsnummer",
+		"/collections/kommuner/items/0301?f=html&properties=navn", "/collections/kommuner/items/0301?f=jsonld",
+		"/collections/sted/items?f=csv&limit=20"} {
 		a, s := serveCounting(t)
 		for _, id := range []string{"kommuner", "sted"} {
 			a.settled("/collections/" + id + "/items?f=html&q=xqzw")
 		}
 		s.reset()
 		a.get(path).wants(200)
-		part := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '?' }) // collections, ID, items, and for one feature its id
+		// collections, ID, items, and for one feature its id
+		part := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '?' })
 		found := false
 		for at, n := range s.ids {
-			if at[0] != part[1] || !strings.HasPrefix(part[3], "f=") && at[1] != part[3] { // what is named or drawn beside it
+			// what is named or drawn beside it
+			if at[0] != part[1] || !strings.HasPrefix(part[3], "f=") && at[1] != part[3] {
 				continue
 			}
 			if found = true; n > 1 {
@@ -94,11 +100,13 @@ func TestAPageAsksForItsFeaturesOnce(t *testing.T) {
 
 func TestTheListOfCodeListsAsksForNoOtherList(t *testing.T) {
 	t.Parallel()
-	for f, most := range map[string]int{"json": 1, "csv": 1, "html": 2} { // the page counts the codes of all lists in one question
+	// the page counts the codes of all lists in one question
+	for f, most := range map[string]int{"json": 1, "csv": 1, "html": 2} {
 		a, s := serveCounting(t)
 		a.get("/codelists?f=" + f).wants(200)
 		if s.pages["kode"] != most || s.fetches["kode"] != most {
-			t.Errorf("f=%s asks %d times for pages of codes and %d times for codes, want %d", f, s.pages["kode"], s.fetches["kode"], most)
+			t.Errorf("f=%s asks %d times for pages of codes and %d times for codes, want %d", f, s.pages["kode"],
+				s.fetches["kode"], most)
 		}
 		if other := slices.Collect(maps.Keys(s.pages)); len(other) > 1 {
 			t.Errorf("f=%s asks for pages of %v", f, other)

@@ -15,7 +15,8 @@ import (
 func TestParametersOfAnOperationDoNotCollideInCode(t *testing.T) {
 	t.Parallel()
 	path, err := fillFile(filepath.Join(t.TempDir(), "names.gpkg"), func(ctx context.Context, w store.Writer) error {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+		c := &store.Collection{ID: "x", Table: "x", Public: true,
+			Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
 			Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.CRS84}}
 		columns := []string{"Id", "id_", "i-d", "bbox_crs", "Limit_", "navn", "navn_like", "navn.from"}
 		for _, n := range columns {
@@ -65,8 +66,11 @@ func TestParametersOfAnOperationDoNotCollideInCode(t *testing.T) {
 func TestPagesOfferCSVForSpreadsheets(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for page, href := range map[string]string{"/collections/fylker?f=html": "/collections/fylker/download?f=csv&dialect=excel", "/collections/fylker/items?f=html&q=vest": "/collections/fylker/download?f=csv&q=vest&dialect=excel"} {
-		if html := string(a.get(page).wants(200).Body); !strings.Contains(html, strings.ReplaceAll(href, "&", "&amp;")) {
+	for page, href := range map[string]string{
+		"/collections/fylker?f=html":              "/collections/fylker/download?f=csv&dialect=excel",
+		"/collections/fylker/items?f=html&q=vest": "/collections/fylker/download?f=csv&q=vest&dialect=excel"} {
+		if html := string(a.get(page).wants(200).Body); !strings.Contains(
+			html, strings.ReplaceAll(href, "&", "&amp;")) {
 			t.Errorf("%s lacks %s", page, href)
 		}
 		if r := a.get(href).wants(200); !strings.HasPrefix(string(r.Body), "\uFEFF") {

@@ -21,14 +21,17 @@ import (
 
 // registerDecoders makes the media types known to kin-openapi that it does not know.
 var registerDecoders = sync.OnceFunc(func() {
-	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json", "application/geo+json", "application/cql2+json", "application/vnd.mapbox.tile+json", "application/vnd.mapbox.style+json", "application/feed+json"} {
+	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json",
+		"application/geo+json", "application/cql2+json", "application/vnd.mapbox.tile+json",
+		"application/vnd.mapbox.style+json", "application/feed+json"} {
 		openapi3filter.RegisterBodyDecoder(m, openapi3filter.JSONBodyDecoder)
 	}
 	text := func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
 		b, err := io.ReadAll(body)
 		return string(b), err
 	}
-	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml", "application/atom+xml", "application/vnd.mapbox-vector-tile", "image/png", "image/jpeg", "image/svg+xml"} {
+	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml",
+		"application/atom+xml", "application/vnd.mapbox-vector-tile", "image/png", "image/jpeg", "image/svg+xml"} {
 		openapi3filter.RegisterBodyDecoder(m, text)
 	}
 	for _, f := range format.All() { // files are read back elsewhere
@@ -46,7 +49,8 @@ func TestEveryOperationAnswersAsDefined(t *testing.T) {
 	}
 	t.Parallel()
 	registerDecoders()
-	for name, source := range map[string]string{"demo": "", "kartverket": "norway/kartverket-fylker-25833.gpkg", "null": "awkward/gpkg-ets/null_geometry.gpkg", "ne110m": "cql2/ne110m4cql2.gpkg"} {
+	for name, source := range map[string]string{"demo": "", "kartverket": "norway/kartverket-fylker-25833.gpkg",
+		"null": "awkward/gpkg-ets/null_geometry.gpkg", "ne110m": "cql2/ne110m4cql2.gpkg"} {
 		t.Run(name, func(t *testing.T) {
 			if source != "" {
 				source = shared(t, source)
@@ -76,7 +80,9 @@ func (a *api) drive(t *testing.T, mount string, keys []string) {
 			continue
 		}
 		p := mount + path
-		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo", "{jobId}": "0123456789abcdef", "{outputId}": "string", "{tileMatrix}": "3", "{tileRow}": "2", "{tileCol}": "4"} {
+		for name, value := range map[string]string{"{tileMatrixSetId}": "WebMercatorQuad", "{processId}": "echo",
+			"{jobId}": "0123456789abcdef", "{outputId}": "string", "{tileMatrix}": "3", "{tileRow}": "2",
+			"{tileCol}": "4"} {
 			p = strings.ReplaceAll(p, name, value)
 		}
 		if strings.Contains(p, "{featureId}") {
@@ -97,7 +103,8 @@ func (a *api) drive(t *testing.T, mount string, keys []string) {
 					queries = append(queries, "f="+v.(string))
 				}
 			}
-			if v, ok := map[string]string{"limit": "3", "offset": "1", "bbox": "0,0,20,80", "datetime": "2020-01-01T00:00:00Z"}[pr.Name]; ok {
+			if v, ok := map[string]string{"limit": "3", "offset": "1", "bbox": "0,0,20,80",
+				"datetime": "2020-01-01T00:00:00Z"}[pr.Name]; ok {
 				queries = append(queries, pr.Name+"="+v, pr.Name+"=x")
 			}
 		}
@@ -164,9 +171,15 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 		for path, item := range doc.Paths {
 			for method, op := range item {
 				if props, _ := schemas[strings.ToLower(op.OperationID)]["properties"].(map[string]any); props["response"] != nil {
-					t.Errorf("%s %s: the answer of %s and the member response of a schema are one type in a Go client", method, path, op.OperationID)
+					t.Errorf("%s %s: the answer of %s and the member response of a schema are one type in a Go client",
+						method, path, op.OperationID)
 				}
-				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || strings.HasSuffix(path, "/map") || path == "/lookup" || path == "/search" || path == "/enrich" || path == "/harmonise" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
+				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") ||
+					strings.HasSuffix(path, "{tileCol}") || strings.HasSuffix(path, "/map") || path == "/lookup" ||
+					path == "/search" || path == "/enrich" || path == "/harmonise" ||
+					strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") ||
+					strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" ||
+					op.Security == nil || keyed != (len(*op.Security) > 0) {
 					t.Errorf("%s %s: description %q, security %v", method, path, op.Description, op.Security)
 				}
 				seen := map[string]string{}
@@ -176,7 +189,8 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 					}
 					folded := strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(p.Name))
 					if other, ok := seen[folded]; ok {
-						t.Errorf("%s %s: the parameters %s and %s are one name in a programming language", method, path, other, p.Name)
+						t.Errorf("%s %s: the parameters %s and %s are one name in a programming language", method, path,
+							other, p.Name)
 					}
 					seen[folded] = p.Name
 				}
@@ -197,7 +211,8 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 				t.Errorf("%s: an enum of null alone", at)
 			}
 			if o["enum"] != nil && o["format"] != nil {
-				t.Errorf("%s: an enum of the format %v, of which generators make constants that do not compile", at, o["format"])
+				t.Errorf("%s: an enum of the format %v, of which generators make constants that do not compile", at,
+					o["format"])
 			}
 			if list, ok := o["anyOf"].([]any); ok && len(list) > 0 {
 				if _, isRef := list[0].(map[string]any)["$ref"]; isRef {
@@ -242,12 +257,14 @@ func (a *api) check(t *testing.T, rt finder, path, key string) {
 		t.Fatalf("%s is not in the definition: %v", path, err)
 	}
 	in := &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			IncludeResponseStatus: true}}
 	res := a.get(path, "X-API-Key", key)
 	if err := openapi3filter.ValidateRequest(t.Context(), in); err != nil && res.StatusCode == 200 {
 		t.Errorf("%s: the definition refuses it and the server does not: %v", path, err)
 	}
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Options: in.Options}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode,
+		Header: res.Header, Options: in.Options}
 	out.SetBodyBytes(res.Body)
 	if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
 		t.Errorf("%s: %d %s: %.500v", path, res.StatusCode, res.Header.Get("Content-Type"), err)
@@ -291,7 +308,9 @@ func TestDefinitionIsSelfContainedAndTellsWhatClientsLookFor(t *testing.T) {
 	names := map[string]bool{}
 	for _, p := range get["parameters"].([]any) {
 		b, _ := json.Marshal(p)
-		for _, n := range []string{"limit", "bbox", "datetime", "q", "filter", "filter-lang", "filter-crs", "properties", "skipGeometry", "resulttype", "nr", "navn", "fylke_nr", "areal_km2", "sortby", "crs", "bbox-crs", "offset", "lang"} {
+		for _, n := range []string{"limit", "bbox", "datetime", "q", "filter", "filter-lang", "filter-crs",
+			"properties", "skipGeometry", "resulttype", "nr", "navn", "fylke_nr", "areal_km2", "sortby", "crs",
+			"bbox-crs", "offset", "lang"} {
 			if bytes.Contains(b, []byte(`"name":"`+n+`"`)) || bytes.Contains(b, []byte(`parameters/`+n+`"`)) {
 				names[n] = true
 			}

@@ -38,8 +38,12 @@ func other(t *testing.T) (s *httptest.Server, posted func() []string) {
 		w.Header().Set("Content-Type", "text/csv")
 		io.WriteString(w, "kode\n301\n")
 	})
-	m.HandleFunc("GET /data/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/data/t.csv", http.StatusFound) })
-	m.HandleFunc("GET /secret/t.csv", func(w http.ResponseWriter, _ *http.Request) { t.Error("what is not allowed was read") })
+	m.HandleFunc("GET /data/away", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/data/t.csv", http.StatusFound)
+	})
+	m.HandleFunc("GET /secret/t.csv", func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("what is not allowed was read")
+	})
 	m.HandleFunc("POST /data/{what}", func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -65,18 +69,23 @@ func TestOtherServersAreReadOnlyWhereTheOperatorAllows(t *testing.T) {
 	o, _ := other(t)
 	a := serve(t, "", func(c *config.Config) { c.Processes.Allow = []string{o.URL + "/data/"} })
 	ask := func(path string) answer {
-		return a.run("enrich-table", `{"inputs":{"table":{"href":"`+path+`"},"collections":"kommuner"},"outputs":{"table":{}}}`)
+		return a.run("enrich-table",
+			`{"inputs":{"table":{"href":"`+path+`"},"collections":"kommuner"},"outputs":{"table":{}}}`)
 	}
 	if r := ask(o.URL + "/data/t.csv").wants(400); !strings.Contains(string(r.Body), "not public") {
 		t.Errorf("a private address: %s", r.Body)
 	}
 	callAnywhere(a.srv)
-	if r := ask(o.URL + "/data/t.csv").wants(200); string(r.Body) != "kode,kommuner_id,kommuner_name,enrich_error\n301,0301,Oslo,\n" {
+	if r := ask(o.URL + "/data/t.csv").wants(200); string(
+		r.Body) != "kode,kommuner_id,kommuner_name,enrich_error\n301,0301,Oslo,\n" {
 		t.Errorf("%s", r.Body)
 	}
 	host := strings.TrimPrefix(o.URL, "http://")
-	for _, path := range []string{o.URL + "/data/away", o.URL + "/data/none", o.URL + "/secret/t.csv", o.URL + "/data/../secret/t.csv", o.URL + "/data/%2e%2e/secret/t.csv", o.URL + "/database", o.URL + "/data/t.csv#x",
-		"https://" + host + "/data/t.csv", "http://u@" + host + "/data/t.csv", o.URL + "@example.org/data/t.csv", "ftp://" + host + "/data/t.csv"} {
+	for _, path := range []string{o.URL + "/data/away", o.URL + "/data/none", o.URL + "/secret/t.csv",
+		o.URL + "/data/../secret/t.csv", o.URL + "/data/%2e%2e/secret/t.csv", o.URL + "/database",
+		o.URL + "/data/t.csv#x",
+		"https://" + host + "/data/t.csv", "http://u@" + host + "/data/t.csv", o.URL + "@example.org/data/t.csv",
+		"ftp://" + host + "/data/t.csv"} {
 		if r := ask(path); r.StatusCode != 400 || !strings.Contains(string(r.Body), `"/inputs/table/href"`) {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.Body)
 		}
@@ -91,7 +100,8 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 		c.Processes.Allow, c.Processes.Callbacks = []string{o.URL + "/data"}, true
 	})
 	plain := serve(t, "", nil)
-	for _, host := range []string{o.URL, strings.Replace(o.URL, "127.0.0.1", "localhost", 1)} { // never called, although the operator has listed it
+	// never called, although the operator has listed it
+	for _, host := range []string{o.URL, strings.Replace(o.URL, "127.0.0.1", "localhost", 1)} {
 		for _, name := range []string{"successUri", "inProgressUri", "failedUri"} {
 			uris := map[string]string{"successUri": "http://192.0.2.1/data"}
 			uris[name] = host + "/data/success"
@@ -99,7 +109,8 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 			b := serve(t, "", func(c *config.Config) {
 				c.Processes.Allow, c.Processes.Callbacks = []string{host + "/data", "http://192.0.2.1/data"}, true
 			})
-			r := b.run("echo", `{"inputs":{"string":"x"},"outputs":{"string":{}},"subscriber":`+string(sub)+`}`, "Prefer", "respond-async")
+			r := b.run("echo", `{"inputs":{"string":"x"},"outputs":{"string":{}},"subscriber":`+string(sub)+`}`,
+				"Prefer", "respond-async")
 			if r.wants(400); !strings.Contains(string(r.Body), "public") {
 				t.Errorf("%s at %s: %s", name, host, r.Body)
 			}
@@ -110,21 +121,26 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 	}
 	callAnywhere(a.srv)
 	const class = "http://www.opengis.net/spec/ogcapi-processes-1/1.0/conf/callback"
-	if strings.Contains(string(plain.get("/conformance").Body), class) || !strings.Contains(string(a.get("/conformance").Body), class) {
+	if strings.Contains(string(plain.get("/conformance").Body), class) ||
+		!strings.Contains(string(a.get("/conformance").Body), class) {
 		t.Error("the class callback")
 	}
 	body := func(in, uri string) string {
-		return `{"inputs":{` + in + `},"outputs":{"string":{}},"subscriber":{"successUri":"` + uri + `","inProgressUri":"` + o.URL + `/data/progress","failedUri":"` + o.URL + `/data/failed"}}`
+		return `{"inputs":{` + in + `},"outputs":{"string":{}},"subscriber":{"successUri":"` + uri +
+			`","inProgressUri":"` + o.URL + `/data/progress","failedUri":"` + o.URL + `/data/failed"}}`
 	}
-	for _, r := range []answer{plain.run("echo", body(`"string":"x"`, o.URL+"/data/success"), "Prefer", "respond-async"), a.run("echo", body(`"string":"x"`, o.URL+"/data/success")),
-		a.run("echo", body(`"string":"x"`, o.URL+"/secret"), "Prefer", "respond-async"), a.run("echo", body(`"string":"x"`, ""), "Prefer", "respond-async"),
+	for _, r := range []answer{plain.run("echo", body(`"string":"x"`, o.URL+"/data/success"), "Prefer",
+		"respond-async"), a.run("echo", body(`"string":"x"`, o.URL+"/data/success")),
+		a.run("echo", body(`"string":"x"`, o.URL+"/secret"), "Prefer", "respond-async"),
+		a.run("echo", body(`"string":"x"`, ""), "Prefer", "respond-async"),
 		a.run("echo", body(`"string":"x"`, "http://169.254.169.254/"), "Prefer", "respond-async")} {
 		if r.StatusCode != 400 || !strings.Contains(string(r.Body), `"/subscriber`) {
 			t.Errorf("%d %s", r.StatusCode, r.Body)
 		}
 	}
 	a.run("echo", body(`"string":"Å"`, o.URL+"/data/success"), "Prefer", "respond-async").wants(201)
-	a.run("echo", body(`"string":{"href":"`+o.URL+`/data/none"}`, o.URL+"/data/success"), "Prefer", "respond-async").wants(201)
+	a.run("echo", body(`"string":{"href":"`+o.URL+`/data/none"}`, o.URL+"/data/success"), "Prefer",
+		"respond-async").wants(201)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		got := posted()
 		has := func(name, part string) bool {
@@ -133,7 +149,8 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 				return what == name && strings.Contains(doc, part) && json.Valid([]byte(doc))
 			})
 		}
-		if has("success", `{"string":"Å"}`) && has("failed", "/inputs/string/href") && has("progress", `"status":"running"`) {
+		if has("success", `{"string":"Å"}`) && has("failed", "/inputs/string/href") &&
+			has("progress", `"status":"running"`) {
 			return
 		}
 		if time.Now().After(end) {
@@ -233,7 +250,8 @@ func serveCalling(t *testing.T, jobs state.Jobs, l *listener) *api {
 
 func (l *listener) subscribe(a *api, in string) (job string) {
 	a.t.Helper()
-	return a.run("echo", `{"inputs":{`+in+`},"outputs":{"string":{}},"subscriber":{"successUri":"`+l.URL+`/?token=secret","failedUri":"`+l.URL+`/?token=secret"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+	return a.run("echo",
+		`{"inputs":{`+in+`},"outputs":{"string":{}},"subscriber":{"successUri":"`+l.URL+`/?token=secret","failedUri":"`+l.URL+`/?token=secret"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
 }
 
 // TestSubscribersAreToldByAnotherServer when the one that tried has ended, of successes and failures; then nothing is left to tell, and no log has the address.
@@ -257,7 +275,8 @@ func TestSubscribersAreToldByAnotherServer(t *testing.T) {
 				t.Errorf("told %s", got)
 			}
 			untold(t, kept)
-			if logs := first.logs.String() + second.logs.String(); strings.Contains(logs, "secret") || len(l.taken) > 0 {
+			if logs := first.logs.String() + second.logs.String(); strings.Contains(logs, "secret") ||
+				len(l.taken) > 0 {
 				t.Errorf("told %d times more; %s", len(l.taken), logs)
 			}
 		})
@@ -301,16 +320,20 @@ func TestASubscriberThatNeverTakesIsGivenUp(t *testing.T) {
 		if j.Done() && j.Call == nil {
 			break
 		}
-		if j.Call != nil && j.Call.Tries > 0 && j.Call.Tries < 4 && j.Call.After > 1 && j.Call.After < time.Now().Add(30*time.Second).UnixNano() { // it need not be waited for
+		// it need not be waited for
+		if j.Call != nil && j.Call.Tries > 0 && j.Call.Tries < 4 && j.Call.After > 1 &&
+			j.Call.After < time.Now().Add(30*time.Second).UnixNano() {
 			due := *j.Call
 			due.After = 1
-			if _, err := kept.SwapCall(t.Context(), id, *j.Call, &due); err != nil && !errors.Is(err, store.ErrChanged) {
+			if _, err := kept.SwapCall(t.Context(), id, *j.Call, &due); err != nil &&
+				!errors.Is(err, store.ErrChanged) {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if logs := a.logs.String(); !strings.Contains(logs, "a callback was not taken") || strings.Contains(logs, "secret") {
+	if logs := a.logs.String(); !strings.Contains(logs, "a callback was not taken") ||
+		strings.Contains(logs, "secret") {
 		t.Error(logs)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"grense/web"
 )
 
-// Text is a text of the catalogue in the language of the call.
+// Text returns a message in the language of the call.
 func (c *Call) Text(name string, args ...any) string { return page.Text(c.Lang, name, args...) }
 
 // HtmlHref returns the address of a page below the mount.
@@ -107,8 +107,8 @@ func (c *Call) Crumbs(parent string) []page.Crumb {
 	return []page.Crumb{home}
 }
 
-// problemPage shows a problem to people; with the key form when a key is what is missing, and what the collection is,
-// but no data.
+// problemPage returns the page of a problem. If a key is missing, it has the key form and describes the collection, but
+// shows no data.
 func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	v := problemView{Problem: p, Heading: c.Text(fmt.Sprintf("status.%d", p.Status))}
 	pg := &page.Page{Name: "problem", Title: v.Heading, Data: &v}
@@ -121,7 +121,7 @@ func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 			pg.Crumbs = v.Ways
 		}
 	}
-	c.tellProblem(&v, e)
+	c.describeProblem(&v, e)
 	if p.Status == http.StatusUnauthorized && c.Collection != nil {
 		doc := c.Summary(c.Collection)
 		schema := SchemaDoc(c.Call, "schema")
@@ -134,23 +134,23 @@ func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	return pg
 }
 
-// tellProblem puts what is wrong into the language of the page, as far as it is there.
-func (c failed) tellProblem(v *problemView, e *problem.Error) {
+// describeProblem sets the texts of a problem in the language of the page, as far as they are translated.
+func (c failed) describeProblem(v *problemView, e *problem.Error) {
 	for i, f := range v.Faults {
-		v.Told = append(v.Told, toldFault{f.Name, f.Value, c.told(e.Faults[i].Said, f.Cure)})
+		v.FaultRows = append(v.FaultRows, faultView{f.Name, f.Value, c.translatedOr(e.Faults[i].Said, f.Cure)})
 	}
 	v.Lead = c.Text(fmt.Sprintf("status.%d-text", v.Status))
-	if v.Told != nil || e.Detail == "" || e.Kind == problem.Internal {
+	if v.FaultRows != nil || e.Detail == "" || e.Kind == problem.Internal {
 		return
 	}
-	if said := c.told(e.Said, v.Problem.Detail); said.Lang == "" {
+	if said := c.translatedOr(e.Said, v.Problem.Detail); said.Lang == "" {
 		v.Lead = said.Text
 	} else {
 		v.Detail = said
 	}
 }
 
-// waysOn are the pages to go on from where there is nothing: the home page, and the list that the address lies below.
+// waysOn returns the breadcrumb trail for an address that does not exist: the home page and a list.
 func (c failed) waysOn() []page.Crumb {
 	list := "collections"
 	if c.Route != nil {
@@ -162,8 +162,8 @@ func (c failed) waysOn() []page.Crumb {
 	return c.Crumbs(list)
 }
 
-// toldFault is an error in a parameter.
-type toldFault struct {
+// faultView is an error in a parameter.
+type faultView struct {
 	Name, Value string
 	Cure        page.Value
 }
@@ -173,7 +173,7 @@ type problemView struct {
 	ogcapi.Problem
 	Heading    string
 	Lead       string
-	Told       []toldFault
+	FaultRows  []faultView
 	Detail     page.Value         // further details in English; an empty text if there are none
 	Ways       []page.Crumb       // links to go on
 	Next       string             // address for the key form to return to
@@ -219,8 +219,8 @@ func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 	c.WriteBody(w, http.StatusOK, f.Body())
 }
 
-// setPages makes the pages, with an outline of the country for maps without areas: those drawn here, and those of tiles, which fetch it as a list of
-// rings of whole metres.
+// setPages creates the renderer and the static files. rings outline the country for maps without areas, both on pages
+// and as a JSON file for tile maps, in whole metres.
 func (s *Kit) setPages(rings []orb.Ring) {
 	s.pages, s.assets = page.NewRenderer(assets.HashedName), assets.New()
 	if rings == nil {
@@ -235,23 +235,24 @@ func (s *Kit) setPages(rings []orb.Ring) {
 		}
 	}
 	s.Shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
-	text, _ := json.Marshal(numbers) // of whole numbers only
+	text, _ := json.Marshal(numbers) // integers cannot fail
 	s.assets.Shore, s.assets.ShoreName = assets.NewFile(text, AsJSON.Media), web.HashedName("shore.json", text)
 	s.ShoreFile = "/static/" + s.assets.ShoreName
 }
 
-// CountryMost is the number of features of a collection up to which it is drawn whole.
+// CountryMost is the number of features up to which a collection is drawn whole.
 const CountryMost = 500
 
-// Country is the first public collection of areas that can be drawn whole; nil when there is none.
+// Country returns the first public collection of areas that can be drawn whole; nil if there is none.
 func (c *Call) Country() *store.Collection {
 	for _, coll := range c.Catalog.Collections {
-		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= CountryMost {
+		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" ||
+			coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= CountryMost {
 			return coll
 		}
 	}
 	return nil
 }
 
-// mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
+// MayDraw reports whether a page may show features: data need no key, or the visitor has one.
 func (c *Call) MayDraw() bool { return c.s.Config.Auth == "open" || c.holds }

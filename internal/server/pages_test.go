@@ -16,15 +16,20 @@ import (
 func TestHTMLFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	page := func(body string) []byte {
-		return []byte("<!DOCTYPE html>\n<html lang=\"nb\"><head><title>x</title></head><body><main><h1>x</h1>" + body + "</main></body></html>")
+		return []byte("<!DOCTYPE html>\n<html lang=\"nb\"><head><title>x</title></head><body><main><h1>x</h1>" + body +
+			"</main></body></html>")
 	}
-	if f := htmlFaults(page(`<p>a &amp; b<br>c</p><table><caption>x</caption><tbody><tr><th scope="row">x</th><td></td></tr></tbody></table>`)); f != nil {
+	if f := htmlFaults(page(
+		`<p>a &amp; b<br>c</p><table><caption>x</caption><tbody><tr><th scope="row">x</th><td></td></tr></tbody></table>`)); f != nil {
 		t.Errorf("a good page: %q", f)
 	}
 	for _, body := range []string{
-		"<p>x", "</p>", "<p><div>x</div></p>", "<blink>x</blink>", "<h3>x</h3>", "<h1>x</h1>", `<p id="a">x</p><p id="a">x</p>`, `<a href="#no">x</a>`, `<a href="/"></a>`, `<a>x</a>`,
-		`<img src="/x">`, `<img src="http://elsewhere/x" alt="">`, `<script src="//elsewhere/x"></script>`, `<form method="get" action="/"><p><input id="i" name="i"></p></form>`,
-		"<table><tbody><tr><td>x</td></tr></tbody></table>", `<p style="color:red">x</p>`, `<p onclick="x()">x</p>`, "<ul><p>x</p></ul>", "<button>x</button>", "<nav>x</nav>", "%!s(MISSING)",
+		"<p>x", "</p>", "<p><div>x</div></p>", "<blink>x</blink>", "<h3>x</h3>", "<h1>x</h1>",
+		`<p id="a">x</p><p id="a">x</p>`, `<a href="#no">x</a>`, `<a href="/"></a>`, `<a>x</a>`,
+		`<img src="/x">`, `<img src="http://elsewhere/x" alt="">`, `<script src="//elsewhere/x"></script>`,
+		`<form method="get" action="/"><p><input id="i" name="i"></p></form>`,
+		"<table><tbody><tr><td>x</td></tr></tbody></table>", `<p style="color:red">x</p>`, `<p onclick="x()">x</p>`,
+		"<ul><p>x</p></ul>", "<button>x</button>", "<nav>x</nav>", "%!s(MISSING)",
 	} {
 		if htmlFaults(page(body)) == nil {
 			t.Errorf("%s passes", body)
@@ -98,7 +103,8 @@ func TestEveryPageIsValidAndEveryLinkLeadsSomewhere(t *testing.T) {
 				t.Errorf("%s: lang %q, Content-Language %q", address, m, r.Header.Get("Content-Language"))
 				return
 			}
-			if p := r.Header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") || strings.Contains(p, "unsafe") {
+			if p := r.Header.Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") ||
+				strings.Contains(p, "unsafe") {
 				t.Errorf("%s: policy %q", address, p)
 			}
 			pages[string(m[1])]++
@@ -124,7 +130,10 @@ func TestPagesWithoutKeyAreValidAndHoldNoData(t *testing.T) {
 				t.Errorf("%s: %s", address, f)
 			}
 		}
-		if data := strings.Contains(address, "/items") || strings.Contains(address, "/download?") || strings.Contains(address, "/lookup?") || strings.Contains(address, "/jobs?") || strings.Contains(address, "/search?") || strings.Contains(address, "/changes") || strings.Contains(address, "/map?"); data != (r.StatusCode == http.StatusUnauthorized) {
+		if data := strings.Contains(address, "/items") || strings.Contains(address, "/download?") ||
+			strings.Contains(address, "/lookup?") || strings.Contains(address, "/jobs?") ||
+			strings.Contains(address, "/search?") || strings.Contains(address, "/changes") ||
+			strings.Contains(address, "/map?"); data != (r.StatusCode == http.StatusUnauthorized) {
 			t.Errorf("%s: %d", address, r.StatusCode)
 		}
 		if r.StatusCode != http.StatusUnauthorized {
@@ -152,7 +161,8 @@ func TestErrorAndKeyPagesAreValid(t *testing.T) {
 		"/key?code=used":                                                410,
 	} {
 		for _, lang := range []string{"nb", "nn", "en"} {
-			r := a.get(path, "X-API-Key", a.key, "Accept", "text/html", "Accept-Language", lang, "Cookie", apikey.Cookie+"="+a.key).wants(status)
+			r := a.get(path, "X-API-Key", a.key, "Accept", "text/html", "Accept-Language", lang, "Cookie",
+				apikey.Cookie+"="+a.key).wants(status)
 			for _, f := range htmlFaults(r.Body) {
 				t.Errorf("%s in %s: %s", path, lang, f)
 			}
@@ -171,7 +181,8 @@ func TestFormLeavesOutEmptyFields(t *testing.T) {
 		t.Error("empty fields select")
 	}
 	one := a.get("/collections/kommuner/items?f=html&lang=nb&nr=&navn=Oslo&bbox=&limit=10").wants(200)
-	if !strings.Contains(string(one.Body), ">1 treff for «Oslo».</p>") || !strings.Contains(string(one.Body), `value="Oslo"`) {
+	if !strings.Contains(string(one.Body), ">1 treff for «Oslo».</p>") ||
+		!strings.Contains(string(one.Body), `value="Oslo"`) {
 		t.Errorf("a filled field does not select: %.900s", one.Body)
 	}
 	a.get("/collections/kommuner/items?f=html&nothing=").wants(400)
@@ -201,8 +212,13 @@ func TestPageUnderAPrefixLoadsItsFiles(t *testing.T) {
 func TestFormShowsWhatWasAskedAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	body := string(a.get("/collections/kommuner/items?f=html&lang=en&sortby=-areal_km2&bbox=4,57,12,64&properties=navn&limit=5&filter=" + escape("navn LIKE 'S%'")).wants(200).Body)
-	for _, want := range []string{`<option value="-areal_km2" selected>`, `value="4,57,12,64"`, `name="properties" value="navn"`, `value="navn LIKE &#39;S%&#39;"`, `name="limit" type="number" min="1" max="250" value="5"`, `<strong>4,57,12,64</strong>`, `<strong>navn LIKE &#39;S%&#39;</strong>`} {
+	body := string(a.get(
+		"/collections/kommuner/items?f=html&lang=en&sortby=-areal_km2&bbox=4,57,12,64&properties=navn&limit=5&filter=" +
+			escape("navn LIKE 'S%'")).wants(200).Body)
+	for _, want := range []string{`<option value="-areal_km2" selected>`, `value="4,57,12,64"`,
+		`name="properties" value="navn"`, `value="navn LIKE &#39;S%&#39;"`,
+		`name="limit" type="number" min="1" max="250" value="5"`, `<strong>4,57,12,64</strong>`,
+		`<strong>navn LIKE &#39;S%&#39;</strong>`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -210,7 +226,8 @@ func TestFormShowsWhatWasAskedAndKeepsTheRest(t *testing.T) {
 	if strings.Contains(body, "<details open>") {
 		t.Error("the form lies above what was found")
 	}
-	if body = string(a.get("/collections/kommuner/items?f=html&sortby=navn,-nr").wants(200).Body); !strings.Contains(body, `<option value="navn,-nr" selected>`) {
+	if body = string(a.get("/collections/kommuner/items?f=html&sortby=navn,-nr").wants(200).Body); !strings.Contains(
+		body, `<option value="navn,-nr" selected>`) {
 		t.Error("an order that the form does not offer is lost")
 	}
 }
@@ -225,8 +242,10 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	}
 	documents := 0
 	for path, status := range map[string]int{
-		"/": 200, "/?f=html": 200, "/v1/collections?f=html": 200, "/collections/kommuner?f=jsonld": 200, "/openapi": 200, "/openapi?f=html&ui=swagger": 200, "/key?f=html": 200,
-		"/collections/kommuner/items": 401, "/collections/kommuner/items?f=html": 401, "/no/such/page?f=html": 404, "/no/such/page": 404, "/collections?f=nothing": 400,
+		"/": 200, "/?f=html": 200, "/v1/collections?f=html": 200, "/collections/kommuner?f=jsonld": 200,
+		"/openapi": 200, "/openapi?f=html&ui=swagger": 200, "/key?f=html": 200,
+		"/collections/kommuner/items": 401, "/collections/kommuner/items?f=html": 401, "/no/such/page?f=html": 404,
+		"/no/such/page": 404, "/collections?f=nothing": 400,
 		"/sitemap.xml": 200, "/robots.txt": 200, "/preview.png": 200, string(styles[1]): 200, "/healthz": 200,
 	} {
 		h := a.get(path).wants(status).Header
@@ -248,13 +267,16 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 			name, sources, _ := strings.Cut(strings.TrimSpace(d), " ")
 			policy[name] = sources
 		}
-		for name, want := range map[string]string{"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "connect-src": "'self'", "form-action": "'self'", "base-uri": "'none'", "frame-ancestors": "'none'"} {
+		for name, want := range map[string]string{"default-src": "'none'", "script-src": "'self'",
+			"style-src": "'self'", "connect-src": "'self'", "form-action": "'self'", "base-uri": "'none'",
+			"frame-ancestors": "'none'"} {
 			if policy[name] != want {
 				t.Errorf("%s: %s %q, want %q", path, name, policy[name], want)
 			}
 		}
 		for _, sources := range policy {
-			if strings.Contains(sources, "unsafe-") || strings.Contains(sources, "*") || strings.Contains(sources, "http") {
+			if strings.Contains(sources, "unsafe-") || strings.Contains(sources, "*") ||
+				strings.Contains(sources, "http") {
 				t.Errorf("%s: the policy lets %q in", path, sources)
 			}
 		}
@@ -267,13 +289,16 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 func TestPageOfAFaultLeadsBackToItsCollection(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for path, status := range map[string]int{"/collections/kommuner/items/x?f=html&lang=en&datetime=x": 400, "/v1/collections/kommuner/items/9999?f=html&lang=en": 404, "/collections/kommuner/no?f=html&lang=en": 404, "/collections/none?f=html&lang=en": 404} {
+	for path, status := range map[string]int{"/collections/kommuner/items/x?f=html&lang=en&datetime=x": 400,
+		"/v1/collections/kommuner/items/9999?f=html&lang=en": 404, "/collections/kommuner/no?f=html&lang=en": 404,
+		"/collections/none?f=html&lang=en": 404} {
 		body := string(a.get(path).wants(status).Body)
 		mount := ""
 		if strings.HasPrefix(path, "/v1") {
 			mount = "/v1"
 		}
-		link := `<p><a href="` + a.URL + mount + `/collections/kommuner?f=html&amp;lang=en">To the collection “Municipalities”</a></p>`
+		link := `<p><a href="` + a.URL + mount +
+			`/collections/kommuner?f=html&amp;lang=en">To the collection “Municipalities”</a></p>`
 		if strings.Contains(body, link) != (strings.Contains(path, "/items")) {
 			t.Errorf("%s: link to the collection: %t", path, !strings.Contains(path, "/items"))
 		}

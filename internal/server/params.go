@@ -69,10 +69,10 @@ type OutputParams struct {
 // Output returns p, by which parameters find it in the struct of a route.
 func (p *OutputParams) Output() *OutputParams { return p }
 
-func (p *OutputParams) ToldProfile() *string { return &p.Profile }
+func (p *OutputParams) ProfileParam() *string { return &p.Profile }
 
 // Profiled is implemented by parameters of routes that write GeoJSON in a profile.
-type Profiled interface{ ToldProfile() *string }
+type Profiled interface{ ProfileParam() *string }
 
 // WritesFeatures is implemented by structs that embed OutputParams.
 type WritesFeatures interface{ Output() *OutputParams }
@@ -115,7 +115,7 @@ func (c *Call) Items() *ItemsParams { return c.Params.(selectsFeatures).selectio
 // Output returns the parameters of a call to a route that writes features.
 func (c *Call) Output() *OutputParams { return c.Params.(WritesFeatures).Output() }
 
-// Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
+// Encodings of a filter (OGC 19-079r2, 7.3). Older clients use cql-text.
 var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 
 // profiles are the profiles of GeoJSON (OGC 21-045r1, 14). The first is the default.
@@ -156,25 +156,42 @@ const (
 var (
 	ParamF = &Param{Name: "f", Description: "Representation; goes before the header Accept", Schema: SchemaString}
 
-	ParamLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: SchemaString}
+	ParamLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, " +
+		"anything else gives nb", Schema: SchemaString}
 
-	ParamCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: SchemaFilled,
+	ParamCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no " +
+		"meaning of its own", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *ItemsParams, v []string) (err error) {
 			p.Query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
 			return err
 		})}
 
-	ParamDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
-		Schema: SchemaFilled, Parse: Into(func(c *Call, p *ItemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.Zone()) })}
+	ParamDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches " +
+		"this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property " +
+		"has the role of the time, all days and moments of a feature count",
+		Schema: SchemaFilled,
+		Parse: Into(func(c *Call, p *ItemsParams, v []string) error {
+			return p.parseDatetime("datetime", v[0], c.Zone())
+		})}
 
-	ParamDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients that cannot write that name",
-		Schema: SchemaFilled, Parse: Into(func(c *Call, p *ItemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.Zone()) })}
+	ParamDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients " +
+		"that cannot write that name",
+		Schema: SchemaFilled,
+		Parse: Into(func(c *Call, p *ItemsParams, v []string) error {
+			return p.parseDatetime("datetime_", v[0], c.Zone())
+		})}
 
-	ParamFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *ItemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
+	ParamFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true",
+		Schema: SchemaFilled,
+		Parse: Into(func(_ *Call, p *ItemsParams, v []string) error {
+			p.filter, p.hasFilter = v[0],
+				true
+			return nil
+		})}
 
-	ParamFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
+	ParamFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter",
+		Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
 		Parse: Into(func(_ *Call, p *ItemsParams, v []string) error {
 			for _, l := range filterLangs {
 				if v[0] == l {
@@ -185,23 +202,33 @@ var (
 			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
 		})}
 
-	ParamFilterCRS = &Param{Name: "filter-crs", Own: true, Define: DefineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
+	ParamFilterCRS = &Param{Name: "filter-crs", Own: true, Define: DefineCRS,
+		Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(c *Call, p *ItemsParams, v []string) (err error) {
 			p.filterCRS, _, err = c.ParseCRS("filter-crs", v[0])
 			return err
 		})}
 
-	ParamProperties = &Param{Name: "properties", Own: true, Define: defineProperties, Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
-		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		Parse:  Into(func(c *Call, to WritesFeatures, v []string) error { return c.parseProperties(to.Output(), v[0]) })}
+	ParamProperties = &Param{Name: "properties", Own: true, Define: defineProperties,
+		Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it " +
+			"is named",
+		Schema: map[string]any{"type": "array", "minItems": 1,
+			"items": map[string]any{"type": "string", "minLength": 1}},
+		Parse: Into(func(c *Call, to WritesFeatures, v []string) error {
+			return c.parseProperties(to.Output(), v[0])
+		})}
 
-	ParamProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
-		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
+	ParamProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or " +
+		"JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the " +
+		"first is written. Other representations have none, and tell so in the header Format-Losses",
+		Schema: map[string]any{"type": "array", "minItems": 1,
+			"items": map[string]any{"type": "string", "enum": profiles}},
 		Parse: Into(func(c *Call, to Profiled, v []string) error {
 			told := false
 			for name := range strings.SplitSeq(v[0], ",") {
 				name = profileName(name)
-				if out, ok := to.(WritesFeatures); ok && IsVersioned(c.Collection) && slices.Contains(versionProfiles, name) {
+				if out, ok := to.(WritesFeatures); ok && IsVersioned(c.Collection) &&
+					slices.Contains(versionProfiles, name) {
 					if out.Output().versions == "" {
 						out.Output().versions = name
 					}
@@ -211,7 +238,7 @@ var (
 					return problem.Invalidf("profile", v[0], "use %s", strings.Join(c.profileNames(), ", "))
 				}
 				if !told {
-					*to.ToldProfile(), told = name, true
+					*to.ProfileParam(), told = name, true
 				}
 			}
 			return nil
@@ -230,7 +257,8 @@ func defineProfile(c *Call, d *openapi.Parameter) {
 		d.Shared = "profile-versions"
 		d.Schema = map[string]any{"type": "array", "minItems": 1,
 			"items": map[string]any{"type": "string", "enum": c.profileNames()}}
-		d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an interval, " +
+		d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an " +
+			"interval, " +
 			"gives each an id of its own, versions-as-features that of the feature"
 	}
 }
@@ -239,7 +267,8 @@ func defineDatetime(c *Call, d *openapi.Parameter) {
 	if IsVersioned(c.Collection) {
 		d.Shared = "datetime-versions"
 		d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; " +
-			"of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
+			"of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are " +
+			"on these versions"
 	}
 	d.Description += ". Days, and times without a zone, are those of " + c.Zone().String()
 }
@@ -262,8 +291,10 @@ func defineProperties(c *Call, d *openapi.Parameter) {
 }
 
 // Reserved are names of parameters. A property with such a name is not a query parameter.
-var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
-	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
+var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true,
+	"bbox-crs": true, "crs": true,
+	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true,
+	"resulttype": true, "q": true, "filter": true, "filter-lang": true,
 	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
 
 // maxInt bounds limit and offset when they are parsed.
@@ -298,10 +329,11 @@ func (c *Call) parseQuery(rt *Route) error {
 		}
 	}
 	if err != nil {
-		add(problem.Invalidf("?", c.Request.URL.RawQuery, "write the query as name=value pairs joined by &, with %% escapes for other characters"))
+		add(problem.Invalidf("?", c.Request.URL.RawQuery, "write the query as name=value pairs joined by &, with %% "+
+			"escapes for other characters"))
 	}
 	c.Values = values
-	if c.bringsFilter() {
+	if c.filterInBody() {
 		faults = append(faults, c.takeFilter(values)...)
 	}
 	switch l, ok := languageOf(values.Get("lang")); { // equal requests must have equal cache keys
@@ -346,7 +378,8 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 	}
 	switch {
 	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
-		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and revoke this one")
+		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and "+
+			"revoke this one")
 	case form && len(v) == 1 && v[0] == "" && (p != nil || field):
 		delete(c.Values, name)
 	case field:
@@ -367,7 +400,9 @@ func (c *Call) ParamsOf(rt *Route) []*Param {
 	if !slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Only != nil }) {
 		return rt.Params
 	}
-	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool { return p.Only != nil && !p.Only(c.Collection) })
+	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool {
+		return p.Only != nil && !p.Only(c.Collection)
+	})
 }
 
 // ParamNamed returns the parameter of a route with a name; nil if there is none.
@@ -402,7 +437,8 @@ func (c *Call) ParameterNames(rt *Route) problem.Saying {
 				names = append(names, p.Name)
 			}
 		}
-		return problem.Sayf("use %s; with .like at its end the name of a text asks for words in it, with .from and .to that of a number, a day or a moment bounds it", strings.Join(names, ", "))
+		return problem.Sayf("use %s; with .like at its end the name of a text asks for words in it, with .from and "+
+			".to that of a number, a day or a moment bounds it", strings.Join(names, ", "))
 	}
 	return problem.Sayf("use %s", strings.Join(names, ", "))
 }
@@ -455,7 +491,7 @@ func (p *ItemsParams) parseDatetime(name, v string, zone *time.Location) error {
 	return nil
 }
 
-// parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
+// parseProperties parses the list of requested properties (OGC API – Features Part 6, draft).
 func (c *Call) parseProperties(p *OutputParams, v string) error {
 	p.Properties, p.SkipGeometry = []string{}, true
 	seen := map[string]bool{}
@@ -469,7 +505,8 @@ func (c *Call) parseProperties(p *OutputParams, v string) error {
 			continue
 		}
 		if x, ok := c.Collection.Find(name); !ok || x.Hidden {
-			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.Collection.Shown(), ", "))
+			return problem.Invalidf("properties", v, "name properties of the collection: %s",
+				strings.Join(c.Collection.Shown(), ", "))
 		}
 		p.Properties = append(p.Properties, name)
 	}

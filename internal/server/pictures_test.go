@@ -88,7 +88,8 @@ func TestMapsOfACollectionAndOfAllData(t *testing.T) {
 		"?subset=E(250000:260000),N(6640000:6650000)&subset-crs=[EPSG:25833]&scale-denominator=500000": {},
 		"?bbox=179,59,-179,60&width=64":                                                                {X: 64}} {
 		img := a.get("/collections/kommuner/map" + query).picture()
-		if s := img.Bounds().Size(); size.X > 0 && s.X != size.X || size.Y > 0 && s.Y != size.Y || max(s.X, s.Y) > 4096 {
+		if s := img.Bounds().Size(); size.X > 0 && s.X != size.X || size.Y > 0 && s.Y != size.Y ||
+			max(s.X, s.Y) > 4096 {
 			t.Errorf("%s: %v", query, s)
 		}
 	}
@@ -111,7 +112,8 @@ func TestMapsInAllForms(t *testing.T) {
 		if r = a.get(path + "?f=html"); !strings.Contains(string(r.wants(200).Body), "data-tiles") {
 			t.Errorf("%s: no map on the page", path)
 		}
-		if r := a.get(path, "Accept", "text/html"); !strings.HasPrefix(r.wants(200).Header.Get("Content-Type"), "text/html") {
+		if r := a.get(path, "Accept", "text/html"); !strings.HasPrefix(
+			r.wants(200).Header.Get("Content-Type"), "text/html") {
 			t.Errorf("%v", r.Header)
 		}
 		tag := a.get(path + "?width=50").wants(200).Header.Get("Etag")
@@ -178,7 +180,8 @@ func TestGroundOfMaps(t *testing.T) {
 	if c := color.NRGBAModel.Convert(a.get(far+"&transparent=false").picture().At(8, 8)).(color.NRGBA); c.A != 255 {
 		t.Errorf("the ground of the style is %v", c)
 	}
-	light, dark := a.get("/map?width=64&transparent=false").picture(), a.get("/map?width=64&theme=dark&transparent=false").picture()
+	light, dark := a.get("/map?width=64&transparent=false").picture(),
+		a.get("/map?width=64&theme=dark&transparent=false").picture()
 	if apart(light, dark) < 50 {
 		t.Error("the dark map is light")
 	}
@@ -192,9 +195,12 @@ func TestNonsenseOfMapsIsRefused(t *testing.T) {
 		"center=1", "center=NaN,1", "center=10,60&center-crs=EPSG:9999", "crs=EPSG:2154", "crs=", "bbox-crs=x",
 		"scale-denominator=0", "scale-denominator=-5", "scale-denominator=Inf", "scale-denominator=5&bbox=9,59,11,60",
 		"bbox=9,59,11,60&width=10&scale-denominator=5000", "mm-per-pixel=0", "bgcolor=nocolour", "bgcolor=12",
-		"bgcolor=url(x)", "void-color=1", "transparent=yes", "void-transparent=1", "subset=Lat(59:60)", "subset=Foo(1:2)",
-		"subset=Lat(59:60),Lat(59:60)", "subset=Lon(10),Lat(59:60)", "subset=(", "subset=Lat(59:60),Lon(10:11)&bbox=1,2,3,4",
-		"subset=E(1:2),N(1:2)", "theme=pink", "collections=nothing", "nothing=1", "filter=(", "datetime=soon", "f=gif"} {
+		"bgcolor=url(x)", "void-color=1", "transparent=yes", "void-transparent=1", "subset=Lat(59:60)",
+		"subset=Foo(1:2)",
+		"subset=Lat(59:60),Lat(59:60)", "subset=Lon(10),Lat(59:60)", "subset=(",
+		"subset=Lat(59:60),Lon(10:11)&bbox=1,2,3,4",
+		"subset=E(1:2),N(1:2)", "theme=pink", "collections=nothing", "nothing=1", "filter=(", "datetime=soon",
+		"f=gif"} {
 		r := a.get("/map?" + query)
 		if r.StatusCode != 400 {
 			t.Errorf("%s: %d %.200s", query, r.StatusCode, r.Body)
@@ -226,8 +232,9 @@ func TestMapTilesAreThoseOfTheirGrid(t *testing.T) {
 	a.get("/map/tiles/nothing/3/0/0").wants(404)
 	a.settled("/map/tiles/WebMercatorQuad/2/0/0") // a tile is the same as the map of its box
 	box := "-20037508.3427892,10018754.1713946,-10018754.1713946,20037508.3427892"
-	one, two := a.get("/map/tiles/WebMercatorQuad/2/0/0?bgcolor=white").picture(), a.get("/map?crs=EPSG:3857&bbox-crs=EPSG:3857&bbox="+
-		box+"&width=256&height=256&bgcolor=white").picture()
+	one, two := a.get("/map/tiles/WebMercatorQuad/2/0/0?bgcolor=white").picture(),
+		a.get("/map?crs=EPSG:3857&bbox-crs=EPSG:3857&bbox="+
+			box+"&width=256&height=256&bgcolor=white").picture()
 	if d := apart(one, two); d > 1 {
 		t.Errorf("the tile differs from the map by %.2f", d)
 	}
@@ -241,13 +248,15 @@ func TestMapsNeedAKeyAndLegendsDoNot(t *testing.T) {
 			a.get(of + path).wants(401)
 		}
 		r := a.get(of+"/map?width=64", "X-API-Key", a.key).wants(200)
-		if r.Header.Get("Cache-Control") != "private, no-cache" || !strings.Contains(r.Header.Get("Vary"), "X-API-Key") {
+		if r.Header.Get("Cache-Control") != "private, no-cache" ||
+			!strings.Contains(r.Header.Get("Vary"), "X-API-Key") {
 			t.Errorf("headers %v", r.Header)
 		}
 		if n := opaque(a.get(of + "/legend").picture()); n < 500 {
 			t.Errorf("the legend has %d pixels", n)
 		}
-		if s := string(a.get(of+"/legend?f=svg", "Accept-Encoding", "identity").wants(200).Body); !strings.Contains(s, "ommuner") {
+		if s := string(a.get(of+"/legend?f=svg", "Accept-Encoding", "identity").wants(200).Body); !strings.Contains(
+			s, "ommuner") {
 			t.Errorf("%.300s", s)
 		}
 	}

@@ -7,21 +7,20 @@ import (
 	"grense/internal/store"
 )
 
-// Hold tells flight that the answer to c holds so many bytes more; what is left when the request ends is given back.
+// Hold adds bytes to those that Flight counts for this response. The server subtracts the rest when the request ends.
 func (c *Call) Hold(change int) {
 	c.held += change
 	c.s.Flight.Held.Add(int64(change))
 }
 
-// LargeAnswer is the number of features or hits from which on an answer is a large one.
+// LargeAnswer is the number of features or hits from which a response is large.
 const LargeAnswer = 500
 
-// Large takes a place for an answer that may be large, before its features are asked for. The place is held until the
-// answer is made, or its reader proves slow. Memory is given out in turns: where that takes too long, the answer is
-// refused.
+// Large waits for a slot of a large response, before the first query. The slot is held until the response is built, or
+// its client proves slow. It returns an error of kind Busy if that takes too long.
 func (c *Call) Large() error { return c.makeLarge(limit.CostDirect, limit.CostMaking) }
 
-// largeFile is large for a file that is made for one reader.
+// LargeFile is Large for a file that is built for one client.
 func (c *Call) LargeFile() error { return c.makeLarge(limit.CostFileDirect, limit.CostFileMaking) }
 
 func (c *Call) makeLarge(direct, making store.Cost) error {
@@ -46,11 +45,11 @@ func (c *Call) makeLarge(direct, making store.Cost) error {
 	return nil
 }
 
-// writing takes a place to write many features, until the answer goes out or the store is asked again. Of a request
-// that is broken off meanwhile nothing is written.
+// Writing waits for a slot of CostWriting. It is held until the response is sent or the next query. Writing fails if
+// the request is cancelled.
 func (c *Call) Writing() error {
 	w := c.Response
-	// who holds a connection must not wait for those who wait for one
+	// a holder of a connection must not wait for requests that wait for one
 	if w == nil || w.rest != nil || w.Status != 0 || c.Early != nil {
 		return nil
 	}
@@ -65,14 +64,14 @@ func (c *Call) Writing() error {
 	return nil
 }
 
-// Ticket returns one of the call. With begun, its work goes on with what was answered before.
+// Ticket returns a ticket of the call. begun: the request continues a response.
 func (c *Call) Ticket(begun bool) *limit.Ticket {
 	k := c.s.Turns.NewTicket(c.Owner(), begun)
 	k.Caller = c.caller()
 	return k
 }
 
-// brokenOff counts a request whose client did not wait for its answer, and as a page what it would have asked.
+// brokenOff counts a request that was cancelled, and charges it as a page if it has made no query.
 func (c *Call) brokenOff() {
 	t := c.s.Turns
 	t.Resets.Charge(c.caller(), 1, time.Now())
@@ -81,8 +80,8 @@ func (c *Call) brokenOff() {
 	}
 }
 
-// Pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a
-// page: for what is answered without a question to the store.
+// Pay charges the call as a page, for a response without a query. Unless begun, it returns an error of kind TooMany if
+// the owner is over the rate.
 func (c *Call) Pay(begun bool) error {
 	t := c.s.Turns
 	if !begun {
@@ -95,10 +94,10 @@ func (c *Call) Pay(begun bool) error {
 	return nil
 }
 
-// PayOnce is Pay for a call that may have asked the store before; then it goes on.
+// PayOnce is Pay for a call that may have made queries; then it is not refused.
 func (c *Call) PayOnce() error { return c.Pay(c.Right != nil || c.paid) }
 
-// largeTicket returns a ticket of the call for a place of a large answer.
+// LargeTicket returns a ticket for a slot of a large response.
 func (c *Call) LargeTicket() *limit.Ticket {
 	return c.s.Makers.Ticket(c.Owner(), c.caller(), c.continues)
 }

@@ -22,7 +22,8 @@ import (
 func (a *api) waitIndexed(t testing.TB, lon, lat float64, collections ...string) {
 	t.Helper()
 	for _, id := range collections {
-		for deadline := time.Now().Add(time.Minute); !strings.Contains(a.logs.String(), `"points are looked up in memory","collection":"`+id+`"`); {
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(
+			a.logs.String(), `"points are looked up in memory","collection":"`+id+`"`); {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s has no index: %s", id, a.logs.String())
 			}
@@ -42,7 +43,8 @@ func TestLookupFromMemoryFindsWhatTheFilterFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	for _, f := range a.get("/collections/" + coll + "/items?limit=40").wants(200).page().Features {
 		if ring, ok := firstRing(f); ok {
-			points = append(points, ring[r.IntN(len(ring))], orb.Point{ring[0][0] + r.Float64() - 0.5, ring[0][1] + r.Float64() - 0.5})
+			points = append(points, ring[r.IntN(len(ring))],
+				orb.Point{ring[0][0] + r.Float64() - 0.5, ring[0][1] + r.Float64() - 0.5})
 		}
 	}
 	for _, p := range points {
@@ -51,7 +53,8 @@ func TestLookupFromMemoryFindsWhatTheFilterFinds(t *testing.T) {
 			got = append(got, f.ID)
 		}
 		filter := fmt.Sprintf("S_INTERSECTS(geometry,POINT(%v %v))", p[0], p[1])
-		for _, f := range a.get("/collections/" + coll + "/items?filter=" + url.QueryEscape(filter)).wants(200).page().Features {
+		for _, f := range a.get("/collections/" + coll + "/items?filter=" + url.QueryEscape(filter)).wants(
+			200).page().Features {
 			want = append(want, f.ID)
 		}
 		if !slices.Equal(got, want) {
@@ -114,7 +117,8 @@ func TestNearestFromMemoryIsThatOfTheStore(t *testing.T) {
 		name, source string
 		collections  []string
 		points       int
-	}{{"demo", demo, []string{"fylker", "kommuner"}, 500}, {"n1000", shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), []string{"kommune"}, 100}} {
+	}{{"demo", demo, []string{"fylker", "kommuner"}, 500}, {
+		"n1000", shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), []string{"kommune"}, 100}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			st := openTest(t, tt.source)
@@ -127,7 +131,8 @@ func TestNearestFromMemoryIsThatOfTheStore(t *testing.T) {
 				if i%50 == 0 {
 					at = orb.Point{360*r.Float64() - 180, 180*r.Float64() - 90}
 				}
-				query := fmt.Sprintf("lon=%.6f&lat=%.6f&collections=%s", at[0], at[1], strings.Join(tt.collections, ","))
+				query := fmt.Sprintf("lon=%.6f&lat=%.6f&collections=%s", at[0], at[1],
+					strings.Join(tt.collections, ","))
 				got, want := memory.lookup(t, query), stored.lookup(t, query)
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("%v: %+v with nearest %+v, want %+v with %+v", at, got, got.Nearest, want, want.Nearest)

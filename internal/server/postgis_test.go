@@ -47,7 +47,8 @@ func openTest(t testing.TB, source string) store.Store {
 
 func openGeoPackage(t testing.TB, source string) store.Store {
 	t.Helper()
-	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), source, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), AllowEmpty: true}))
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), source,
+		gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), AllowEmpty: true}))
 }
 
 // onPostGIS reports whether all tests shall ask a database. Nothing else tells a test of it, so that those that do not ask are run once (leaveOut).
@@ -262,15 +263,26 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		alike(t, path, []string{
-			"/?f=json", "/conformance?f=json", "/collections?f=json", "/collections/fylker?f=json", "/collections/kommuner/schema?f=json", "/collections/kommuner/queryables?f=json",
-			"/collections/fylker/items?f=json", "/collections/kommuner/items?f=json&limit=50", "/collections/kommuner/items?f=json&limit=37&sortby=-navn",
-			"/collections/kommuner/items?f=json&bbox=10,59,12,61", "/collections/kommuner/items?f=json&bbox=200000,6600000,300000,6700000&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833",
-			"/collections/kommuner/items?f=json&filter=navn%20LIKE%20%27S%25%27", "/collections/kommuner/items?f=json&filter=NOT%20CASEI(navn)%20LIKE%20%27%25s%25%27&limit=5",
-			"/collections/kommuner/items?f=json&q=os", "/collections/kommuner/items?f=json&datetime=2024-06-01T00:00:00Z", "/collections/kommuner/items/0301?f=json",
-			"/collections/kommuner/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=3", "/collections/kommuner/items/nope?f=json",
-			"/collections/kommuner/items?f=csv&limit=20", "/collections/kommuner/items?f=jsonld&limit=20", "/v1/collections/fylker/items?f=json&offset=3&limit=2",
-			"/?f=html", "/collections?f=html", "/collections/kommuner?f=html", "/collections/kommuner/schema?f=html", "/collections/kommuner/items?f=html&limit=50", "/collections/fylker/items?f=html&lang=en",
-			"/collections/kommuner/items?f=html&bbox=10,59,12,61&sortby=-navn", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=json&sortby=fylke_nr,-navn&limit=50",
+			"/?f=json", "/conformance?f=json", "/collections?f=json", "/collections/fylker?f=json",
+			"/collections/kommuner/schema?f=json", "/collections/kommuner/queryables?f=json",
+			"/collections/fylker/items?f=json", "/collections/kommuner/items?f=json&limit=50",
+			"/collections/kommuner/items?f=json&limit=37&sortby=-navn",
+			"/collections/kommuner/items?f=json&bbox=10,59,12,61",
+			"/collections/kommuner/items?f=json&bbox=200000,6600000,300000,6700000&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+			"/collections/kommuner/items?f=json&filter=navn%20LIKE%20%27S%25%27",
+			"/collections/kommuner/items?f=json&filter=NOT%20CASEI(navn)%20LIKE%20%27%25s%25%27&limit=5",
+			"/collections/kommuner/items?f=json&q=os",
+			"/collections/kommuner/items?f=json&datetime=2024-06-01T00:00:00Z",
+			"/collections/kommuner/items/0301?f=json",
+			"/collections/kommuner/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=3",
+			"/collections/kommuner/items/nope?f=json",
+			"/collections/kommuner/items?f=csv&limit=20", "/collections/kommuner/items?f=jsonld&limit=20",
+			"/v1/collections/fylker/items?f=json&offset=3&limit=2",
+			"/?f=html", "/collections?f=html", "/collections/kommuner?f=html", "/collections/kommuner/schema?f=html",
+			"/collections/kommuner/items?f=html&limit=50", "/collections/fylker/items?f=html&lang=en",
+			"/collections/kommuner/items?f=html&bbox=10,59,12,61&sortby=-navn",
+			"/collections/kommuner/items/0301?f=html",
+			"/collections/kommuner/items?f=json&sortby=fylke_nr,-navn&limit=50",
 			"/openapi?f=json",
 		})
 	})
@@ -283,8 +295,11 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 		paths := []string{"/collections?f=json"}
 		for _, c := range []string{"sted", "stedsnavn"} {
 			c = "/collections/" + c
-			paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json&limit=400", c+"/items?f=json&limit=100&sortby=-stedsnummer", c+"/items?f=json&q=vik",
-				c+"/items?f=json&bbox=5,58,12,62&limit=50", c+"/items?f=csv&limit=500", c+"/items?f=json&skipGeometry=true&limit=20", c+"/items?f=json&filter=stedsnummer%20%3E%20100%20AND%20NOT%20navneobjekttype%20%3D%20%27by%27&limit=200",
+			paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json&limit=400",
+				c+"/items?f=json&limit=100&sortby=-stedsnummer", c+"/items?f=json&q=vik",
+				c+"/items?f=json&bbox=5,58,12,62&limit=50", c+"/items?f=csv&limit=500",
+				c+"/items?f=json&skipGeometry=true&limit=20",
+				c+"/items?f=json&filter=stedsnummer%20%3E%20100%20AND%20NOT%20navneobjekttype%20%3D%20%27by%27&limit=200",
 				c+"/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=5", c+"/items/nope?f=json")
 		}
 		alike(t, path, paths)
@@ -299,7 +314,8 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 		b := serveStore(t, openPostGIS(t, path), nil)
 		for _, op := range placename.TheContract().Operations {
 			body := string(placename.ExampleRequest(op.Name, false, placename.DefaultBase))
-			x, y := a.post(endpoint, "text/xml; charset=utf-8", body).wants(200), b.post(endpoint, "text/xml; charset=utf-8", body).wants(200)
+			x, y := a.post(endpoint, "text/xml; charset=utf-8", body).wants(200),
+				b.post(endpoint, "text/xml; charset=utf-8", body).wants(200)
 			if !bytes.Equal(x.Body, y.Body) || len(x.Body) < 200 {
 				t.Errorf("%s:\nGeoPackage %.600s\nPostGIS    %.600s", op.Name, x.Body, y.Body)
 			}
@@ -310,12 +326,15 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 		source := shared(t, "cql2/ne110m4cql2.gpkg")
 		paths := []string{"/collections?f=json"}
 		for c, filters := range map[string][]string{
-			"ne_110m_populated_places_simple": {"name%20IS%20NULL", "pop_other%20%3E%201038280%20AND%20name%20%3C%20%27N%27", "%22date%22%20IS%20NOT%20NULL", "NOT%20CASEI(name)%20LIKE%20%27%25a%25%27"},
+			"ne_110m_populated_places_simple": {"name%20IS%20NULL",
+				"pop_other%20%3E%201038280%20AND%20name%20%3C%20%27N%27", "%22date%22%20IS%20NOT%20NULL",
+				"NOT%20CASEI(name)%20LIKE%20%27%25a%25%27"},
 			"ne_110m_admin_0_countries":       {"NAME%20%3E%20%27N%27", "POP_EST%20BETWEEN%201000000%20AND%205000000"},
 			"ne_110m_rivers_lake_centerlines": {"name%20IS%20NULL", "S_INTERSECTS(geom,BBOX(-60,-20,10,40))"},
 		} {
 			c = "/collections/" + c
-			paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json", c+"/items?f=json&limit=7", c+"/items?f=json&bbox=-10,-10,40,60", c+"/items?f=jsonld&limit=5")
+			paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json",
+				c+"/items?f=json&limit=7", c+"/items?f=json&bbox=-10,-10,40,60", c+"/items?f=jsonld&limit=5")
 			for _, f := range filters {
 				paths = append(paths, c+"/items?f=json&filter="+f)
 			}
@@ -335,8 +354,10 @@ func TestBothStoresServeTablesOfOthersAlike(t *testing.T) {
 		circle = wkb.AppendXY(circle, p[0], p[1])
 	}
 	shapes := [][]byte{
-		wkb.Append(nil, orb.Point{10.25, 59.5}), wkb.Append(nil, orb.Polygon{{{10, 59}, {11, 59}, {11, 60}, {10, 59}}}), nil,
-		wkb.Append(nil, orb.LineString{{10, 59}, {11, 60.5}, {12, 60}}), append(wkb.AppendCount(wkb.AppendHeader(nil, wkb.CurvePolygon, false), 1), circle...),
+		wkb.Append(nil, orb.Point{10.25, 59.5}), wkb.Append(nil, orb.Polygon{{{10, 59}, {11, 59}, {11, 60}, {10, 59}}}),
+		nil,
+		wkb.Append(nil, orb.LineString{{10, 59}, {11, 60.5}, {12, 60}}),
+		append(wkb.AppendCount(wkb.AppendHeader(nil, wkb.CurvePolygon, false), 1), circle...),
 		wkb.Append(nil, orb.MultiPoint{{10, 59}, {12, 61}}),
 	}
 	var file, database strings.Builder
@@ -357,7 +378,8 @@ func TestBothStoresServeTablesOfOthersAlike(t *testing.T) {
 			geom = fmt.Sprintf("x'47500001A2100000%x'", b)
 			pg = fmt.Sprintf(`ST_SetSRID(ST_GeomFromWKB('\x%x'), 4258)`, b)
 		}
-		tid := []string{"'2024-02-01T12:00:00.000Z'", "'2024-02-01T12:00:00.250Z'", "'2024-03-01T00:00:00.000Z'", "NULL"}[i%4]
+		tid := []string{"'2024-02-01T12:00:00.000Z'", "'2024-02-01T12:00:00.250Z'", "'2024-03-01T00:00:00.000Z'",
+			"NULL"}[i%4]
 		rest := fmt.Sprintf(`'navn %d', %v, %d, '2024-01-%02d', %s`, i%7, float64(i)/4, i*1000, 1+i%28, tid)
 		fmt.Fprintf(&file, "INSERT INTO steder (geom, navn, tall, antall, dag, tid) VALUES (%s, %s);\n", geom, rest)
 		fmt.Fprintf(&database, "INSERT INTO steder (geom, navn, tall, antall, dag, tid) VALUES (%s, %s);\n", pg, rest)
@@ -373,13 +395,20 @@ func TestBothStoresServeTablesOfOthersAlike(t *testing.T) {
 	}
 	paths := []string{"/?f=html", "/collections?f=json", "/collections?f=html"}
 	for _, c := range []string{"/collections/steder", "/collections/liste", "/collections/koder"} {
-		paths = append(paths, c+"?f=json", c+"?f=html", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json&limit=7", c+"/items?f=html&limit=7", c+"/items?f=html&sortby=-navn", c+"/items?f=csv", c+"/items?f=jsonld",
-			c+"/items?f=json&sortby=navn&limit=3", c+"/items/2?f=json", c+"/items/2?f=html", c+"/items?f=json&q=navn&limit=9", c+"/items/nope?f=json")
+		paths = append(paths, c+"?f=json", c+"?f=html", c+"/schema?f=json", c+"/queryables?f=json",
+			c+"/items?f=json&limit=7", c+"/items?f=html&limit=7", c+"/items?f=html&sortby=-navn", c+"/items?f=csv",
+			c+"/items?f=jsonld",
+			c+"/items?f=json&sortby=navn&limit=3", c+"/items/2?f=json", c+"/items/2?f=html",
+			c+"/items?f=json&q=navn&limit=9", c+"/items/nope?f=json")
 	}
 	const c = "/collections/steder"
-	paths = append(paths, c+"/items?f=json&sortby=tid,-tall&limit=9", c+"/items?f=json&sortby=-tid&limit=9", c+"/items?f=json&sortby=dag&limit=11", c+"/items?f=json&bbox=10,60,10.05,60.02", c+"/items?f=html&bbox=10.09,59.9,10.2,60.1",
-		c+"/items?f=json&bbox=200000,6600000,300000,6700000&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833", c+"/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833", c+"/items/5?f=html",
-		c+"/items?f=json&filter=S_INTERSECTS(geom,POINT(10.05%2060.049))", c+"/items?f=json&filter=tid%20%3E%20TIMESTAMP('2024-02-01T12:00:00Z')")
+	paths = append(paths, c+"/items?f=json&sortby=tid,-tall&limit=9", c+"/items?f=json&sortby=-tid&limit=9",
+		c+"/items?f=json&sortby=dag&limit=11", c+"/items?f=json&bbox=10,60,10.05,60.02",
+		c+"/items?f=html&bbox=10.09,59.9,10.2,60.1",
+		c+"/items?f=json&bbox=200000,6600000,300000,6700000&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+		c+"/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833", c+"/items/5?f=html",
+		c+"/items?f=json&filter=S_INTERSECTS(geom,POINT(10.05%2060.049))",
+		c+"/items?f=json&filter=tid%20%3E%20TIMESTAMP('2024-02-01T12:00:00Z')")
 	sameAnswers(t, openGeoPackage(t, foreign(t, file.String())), openURL(t, url), paths)
 }
 
@@ -390,7 +419,8 @@ func TestRangeColumnsAreServedAsIntervals(t *testing.T) {
 		INSERT INTO vedtak VALUES (1, '[2020-01-01,2021-01-01)'), (2, '[2021-01-01,)'), (3, 'empty')`)
 	a := serveStore(t, openURL(t, url), nil)
 	props := a.get("/collections/vedtak/schema").wants(200).json()["properties"].(map[string]any)
-	for name, role := range map[string]string{"gyldig_start": "primary-interval-start", "gyldig_end": "primary-interval-end"} {
+	for name, role := range map[string]string{"gyldig_start": "primary-interval-start",
+		"gyldig_end": "primary-interval-end"} {
 		p, _ := props[name].(map[string]any)
 		if p["x-ogc-role"] != role || p["format"] != "date" || p["description"] != "Validity" {
 			t.Errorf("%s: %v", name, p)
@@ -399,10 +429,12 @@ func TestRangeColumnsAreServedAsIntervals(t *testing.T) {
 	if len(props) != 3 {
 		t.Errorf("properties %v", props)
 	}
-	if ext := fmt.Sprint(a.get("/collections/vedtak").wants(200).json()["extent"]); !strings.Contains(ext, "interval:[[2020-01-01T00:00:00Z <nil>]]") {
+	if ext := fmt.Sprint(a.get("/collections/vedtak").wants(200).json()["extent"]); !strings.Contains(
+		ext, "interval:[[2020-01-01T00:00:00Z <nil>]]") {
 		t.Error(ext)
 	}
-	for datetime, want := range map[string]string{"2020-12-31": "1", "2021-01-01": "2", "2020-06-01/..": "1 2", "../..": ""} {
+	for datetime, want := range map[string]string{"2020-12-31": "1", "2021-01-01": "2", "2020-06-01/..": "1 2",
+		"../..": ""} {
 		r := a.get("/collections/vedtak/items?f=json&datetime=" + datetime)
 		if want == "" {
 			r.wants(400)
@@ -410,16 +442,19 @@ func TestRangeColumnsAreServedAsIntervals(t *testing.T) {
 			t.Errorf("%s: %q, want %q", datetime, got, want)
 		}
 	}
-	for id, want := range map[string]string{"1": "map[interval:[2020-01-01 2020-12-31]]", "2": "map[interval:[2021-01-01 ..]]", "3": "<nil>"} {
+	for id, want := range map[string]string{"1": "map[interval:[2020-01-01 2020-12-31]]",
+		"2": "map[interval:[2021-01-01 ..]]", "3": "<nil>"} {
 		doc := a.get("/collections/vedtak/items/" + id + "?profile=jsonfg").wants(200).json()
 		if fmt.Sprint(doc["time"]) != want {
 			t.Errorf("%s: time %v, want %s", id, doc["time"], want)
 		}
 	}
-	if page := string(a.get("/collections/vedtak/items/1?f=html&lang=en").wants(200).Body); !strings.Contains(page, `<time datetime="2020-12-31">`) {
+	if page := string(a.get("/collections/vedtak/items/1?f=html&lang=en").wants(200).Body); !strings.Contains(
+		page, `<time datetime="2020-12-31">`) {
 		t.Error("the page does not show the last day")
 	}
-	if got := strings.Join(a.get("/collections/vedtak/items?f=json&gyldig_end=2020-12-31").wants(200).page().ids(), " "); got != "1" {
+	if got := strings.Join(a.get("/collections/vedtak/items?f=json&gyldig_end=2020-12-31").wants(200).page().ids(),
+		" "); got != "1" {
 		t.Errorf("by its last day: %q", got)
 	}
 }

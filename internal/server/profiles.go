@@ -28,13 +28,15 @@ func (c *Call) ProfileLinks() []ogcapi.Link {
 	if c.Format.F != AsGeoJSON.F || !ok {
 		return nil
 	}
-	name := *p.ToldProfile()
+	name := *p.ProfileParam()
 	if name == "" {
 		name = profiles[0]
 	}
-	links := []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document", Href: profileBase + name}}
+	links := []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document",
+		Href: profileBase + name}}
 	if out, ok := c.Params.(WritesFeatures); ok && out.Output().told != "" {
-		links = append(links, ogcapi.Link{Rel: "profile", Type: "text/html", Title: "How versions are features", Href: profileBase + out.Output().told})
+		links = append(links, ogcapi.Link{Rel: "profile", Type: "text/html", Title: "How versions are features",
+			Href: profileBase + out.Output().told})
 	}
 	return links
 }

@@ -23,9 +23,11 @@ func (c *Call) ServeParts(w http.ResponseWriter, content io.ReadSeeker) error {
 	h.Del("Format-Losses")
 	size := strings.TrimPrefix(h.Get("Content-Range"), "bytes */")
 	if size == "" {
-		return problem.New(problem.Range, nil, "The header Range cannot be read. Write for instance bytes=0-1023, or leave it out.")
+		return problem.New(problem.Range, nil, "The header Range cannot be read. Write for instance bytes=0-1023, or "+
+			"leave it out.")
 	}
-	return problem.New(problem.Range, nil, "The header Range names nothing of the %s bytes. Name bytes that are there, or leave it out.", size)
+	return problem.New(problem.Range, nil, "The header Range names nothing of the %s bytes. Name bytes that are "+
+		"there, or leave it out.", size)
 }
 
 // partsWriter discards the text of a 416 response.

@@ -38,10 +38,12 @@ func TestRangesAreReadAsTheStandardSays(t *testing.T) {
 	} {
 		r := a.get(address, "Range", value, "Accept-Encoding", "identity")
 		if r.StatusCode != want.status || want.status != 416 && string(r.Body) != want.body {
-			t.Errorf("%s: %d, %d bytes, want %d, %d bytes", value, r.StatusCode, len(r.Body), want.status, len(want.body))
+			t.Errorf("%s: %d, %d bytes, want %d, %d bytes", value, r.StatusCode, len(r.Body), want.status,
+				len(want.body))
 		}
 		if r.StatusCode == 416 {
-			if doc := r.json(); r.Header.Get("Content-Type") != "application/problem+json" || doc["status"] != 416.0 || doc["code"] != "RangeNotSatisfiable" || r.Header.Get("Content-Disposition") != "" {
+			if doc := r.json(); r.Header.Get("Content-Type") != "application/problem+json" || doc["status"] != 416.0 ||
+				doc["code"] != "RangeNotSatisfiable" || r.Header.Get("Content-Disposition") != "" {
 				t.Errorf("%s: %s, %v", value, r.Header, doc)
 			}
 		}

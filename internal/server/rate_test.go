@@ -76,7 +76,8 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 		{"a page of one feature", get(kommuner + "/items?limit=1"), 200, 1, 1.5},
 		{"a page of 300 features that nobody has asked for", get(kommuner + "/items?limit=300"), 200, 3.5, 5},
 		{"a wrong parameter", get(kommuner + "/items?limit=x"), 400, 0, 0},
-		{"a search through a collection", get(kommuner + "/items?limit=1&filter=CASEI(navn)%20LIKE%20CASEI('%25dal%25')"), 200, 2, 21},
+		{"a search through a collection",
+			get(kommuner + "/items?limit=1&filter=CASEI(navn)%20LIKE%20CASEI('%25dal%25')"), 200, 2, 21},
 		{"a comparison of geometries", get(kommuner + "/items?limit=1&" + touches), 200, 50, 51},
 		{"the file of a collection that is there", get(kommuner + "/download?f=gpkg"), 200, 1, 1},
 		{"the rest of one", func() answer { return a.get(whole(), "Range", "bytes=100-") }, 206, 1, 1},
@@ -89,7 +90,8 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 		{"a table of points", func() answer {
 			return a.post("/enrich", "text/csv", "lon,lat\n10.75,59.91\n")
 		}, 200, 3, 12},
-		{"an execution", func() answer { return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`) }, 200, 1, 1},
+		{"an execution", func() answer { return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`) }, 200,
+			1, 1},
 		{"a job", func() answer {
 			return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async")
 		}, 201, 1, 1},
@@ -100,7 +102,8 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 			return got, got > x.least-0.001 && got < x.most+0.001
 		}
 		got, ok := within()
-		for try := 0; !ok && onPostGIS() && try < 400; try++ { // what a neighbour of the database writes makes files and indexes anew
+		// what a neighbour of the database writes makes files and indexes anew
+		for try := 0; !ok && onPostGIS() && try < 400; try++ {
 			time.Sleep(50 * time.Millisecond)
 			got, ok = within()
 		}
@@ -150,7 +153,8 @@ func TestRateOverSOAPIsAFault(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Limits.Rate = 1; c.TrustedProxies = nil })
 	ask := func() answer {
-		return a.post(endpoint, "text/xml; charset=utf-8", string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)), "X-API-Key", a.key)
+		return a.post(endpoint, "text/xml; charset=utf-8", string(
+			placename.ExampleRequest("findSteder", false, placename.DefaultBase)), "X-API-Key", a.key)
 	}
 	r := ask()
 	for range 30 {

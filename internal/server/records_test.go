@@ -28,10 +28,13 @@ func TestRecordsAreHiddenUnlessConfigured(t *testing.T) {
 func TestIDsOfSearchesAreResolvedWhereRecordsAreCollections(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.SOAP.Collections = "public" })
-	for op, kind := range map[string][2]string{"findNavnesaker": {"navnesak", "navnesakId"}, "findVedtak": {"vedtak", "vedtakId"}, "findSamlevedtak": {"samlevedtak", "samlevedtakId"},
-		"findSkrivemaater": {"skrivemaate", "skrivemaateId"}, "findBoeker": {"bok", "id"}, "findKartprodukter": {"kartprodukt", "id"}} {
+	for op, kind := range map[string][2]string{"findNavnesaker": {"navnesak", "navnesakId"},
+		"findVedtak": {"vedtak", "vedtakId"}, "findSamlevedtak": {"samlevedtak", "samlevedtakId"},
+		"findSkrivemaater": {"skrivemaate", "skrivemaateId"}, "findBoeker": {"bok", "id"},
+		"findKartprodukter": {"kartprodukt", "id"}} {
 		collection, field := kind[0], kind[1]
-		body := regexp.MustCompile(`<t:kommunerIds>.*</t:kommunerIds>|<t:stedsnavn>.*</t:stedsnavn>|<q:utgivelsesaar>.*</q:utgivelsesaar>`).ReplaceAllString(example(op), "")
+		body := regexp.MustCompile(
+			`<t:kommunerIds>.*</t:kommunerIds>|<t:stedsnavn>.*</t:stedsnavn>|<q:utgivelsesaar>.*</q:utgivelsesaar>`).ReplaceAllString(example(op), "")
 		answer := a.post(endpoint, "text/xml", body).wants(200).Body
 		id := regexp.MustCompile(`<t:` + field + `><d:value>(\d+)</d:value>`).FindSubmatch(answer)
 		if id == nil {
@@ -45,7 +48,8 @@ func TestIDsOfSearchesAreResolvedWhereRecordsAreCollections(t *testing.T) {
 			a.get("/collections/" + collection + "/items?limit=2&f=" + f).wants(200)
 		}
 		if op != "findBoeker" { // which wants a word
-			a.holdsAll(collection, regexp.MustCompile(`<t:`+field+`><d:value>(\d+)</d:value>`).FindAllSubmatch(answer, -1))
+			a.holdsAll(collection, regexp.MustCompile(`<t:`+field+`><d:value>(\d+)</d:value>`).FindAllSubmatch(
+				answer, -1))
 		}
 		properties := a.get("/collections/" + collection + "/schema").wants(200).json()["properties"].(map[string]any)
 		for _, hidden := range []string{"rang", "soeketekst", "antall_merknader"} {

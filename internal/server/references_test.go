@@ -20,8 +20,11 @@ func TestReferencesFollowTheNamesOfCollections(t *testing.T) {
 	for name, tt := range map[string]struct {
 		settings store.Settings
 		want     any
-	}{"renamed": {store.Settings{ID: "counties"}, "counties"}, "hidden": {store.Settings{Hidden: true}, nil}, "as it is": {store.Settings{}, "fylker"}} {
-		st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Settings: map[string]store.Settings{"fylker": tt.settings}})
+	}{"renamed": {store.Settings{ID: "counties"}, "counties"}, "hidden": {store.Settings{Hidden: true}, nil},
+		"as it is": {store.Settings{}, "fylker"}} {
+		st, err := gpkg.Open(t.Context(), path, gpkg.Options{
+			DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler),
+			Settings: map[string]store.Settings{"fylker": tt.settings}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +47,8 @@ func TestOtherLanguagesMakeNoOtherDocuments(t *testing.T) {
 	a := serve(t, "", func(c *config.Config) {})
 	want := a.get("/collections?f=json").wants(200)
 	for _, lang := range []string{"xx", "", "%00", "zz-ZZ"} {
-		if got := a.get("/collections?f=json&lang=" + lang).wants(200); got.Header.Get("ETag") != want.Header.Get("ETag") {
+		if got := a.get("/collections?f=json&lang=" + lang).wants(200); got.Header.Get("ETag") != want.Header.Get(
+			"ETag") {
 			t.Errorf("lang=%s makes another document", lang)
 		}
 	}

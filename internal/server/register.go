@@ -2,7 +2,7 @@ package server
 
 import "grense/internal/store"
 
-// SoapPath is where the place-name service lies below a mount.
+// SoapPath is the path of the place-name service below a mount.
 const SoapPath = "/soap/stedsnavn/v1"
 
 // HasRegister reports whether the data have a place-name register.

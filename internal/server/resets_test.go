@@ -42,7 +42,8 @@ func TestWhoBreaksOffTooManyRequestsWaits(t *testing.T) {
 		ask(gone, items, "192.0.2.1")
 	}
 	w := ask(t.Context(), items, "192.0.2.1")
-	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "broken off") {
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" ||
+		!strings.Contains(w.Body.String(), "broken off") {
 		t.Errorf("%d, %v, %s", w.Code, w.Header(), w.Body)
 	}
 	for path, addr := range map[string]string{next: "192.0.2.1", items: "192.0.2.2", "/collections": "192.0.2.1"} {

@@ -14,31 +14,31 @@ import (
 	"grense/internal/server/limit"
 )
 
-// response counts what is written and moves the write deadline with each write: a reader that stands still is cut off, a long
-// download goes on.
+// response counts the bytes of a response and extends the write deadline with each write. A client that stops reading
+// is disconnected; a long download goes on.
 type response struct {
 	http.ResponseWriter
 	Status   int
 	bytes    int64
-	gather   Gatherer      // what whole answers go through; nil: they are written as they come
+	gather   Gatherer      // sends small responses in one packet; nil if unused
 	plain    bool          // the connection has no TLS
-	gone     bool          // the client takes no more
+	gone     bool          // the client has disconnected
 	slow     bool          // because it read too slowly
 	deadline time.Duration // for one write
-	slowest  int64         // bytes in a second that the reader must take on average, after patience
-	blocked  time.Duration // in writes
+	slowest  int64         // bytes per second that the client must read on average, after patience
+	blocked  time.Duration // total time in writes
 	makers   *limit.Makers
-	leave    func()       // gives the place of a large answer that is being made back; nil: none is held
-	direct   bool         // that place is of an answer that goes straight to its reader
-	rest     func()       // gives the place of writing back; nil: none is held
-	spool    *limit.Spool // what goes behind the bytes that are sent; nil: nothing waits
-	spooled  bool         // the answer had its spool
+	leave    func()       // releases the slot of a large response; nil if it has none
+	direct   bool         // the slot is for a response that is not spooled
+	rest     func()       // releases the slot of writing; nil if it has none
+	spool    *limit.Spool // bytes that wait for the client; nil if there are none
+	spooled  bool         // the response has had its spool
 	values   [12]string
-	valued   int     // how many of values are in use
-	lead     *making // what others may wait for until the answer begins; nil: nothing
+	valued   int       // number of values in use
+	lead     *inFlight // response in flight that others may join until this one begins; nil if there is none
 }
 
-// set sets a field of the header, whose name is in canonical form. Most answers have few, whose values lie beside each other.
+// set sets a header field, whose name is in canonical form. The first values share one array.
 func (w *response) set(name, value string) {
 	if n := w.valued; n < len(w.values) {
 		w.valued++
@@ -49,7 +49,7 @@ func (w *response) set(name, value string) {
 	w.Header()[name] = []string{value}
 }
 
-// SetHeader is response.set for any answer.
+// SetHeader sets a header field of any ResponseWriter. The name is in canonical form.
 func SetHeader(w http.ResponseWriter, name, value string) {
 	if rw, ok := w.(*response); ok {
 		rw.set(name, value)
@@ -61,7 +61,7 @@ func SetHeader(w http.ResponseWriter, name, value string) {
 func (w *response) WriteHeader(status int) {
 	if w.Status == 0 {
 		w.Status = status
-		if w.lead != nil { // what follows takes as long as its reader does
+		if w.lead != nil { // the rest takes as long as its client
 			w.lead.end(nil, false)
 			w.lead = nil
 		}
@@ -72,7 +72,7 @@ func (w *response) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// chunk is the most that is written under one deadline, in bytes.
+// chunk is the number of bytes written under one deadline.
 const chunk = 64 << 10
 
 func (w *response) Write(b []byte) (n int, err error) {
@@ -102,7 +102,7 @@ func (w *response) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// whole writes an answer whose header says its length.
+// whole writes a response whose header has its length.
 func (w *response) whole(parts ...[]byte) error {
 	size := 0
 	for _, b := range parts {
@@ -146,11 +146,12 @@ func (w *response) send(b []byte) (n int, err error) {
 	return n, err
 }
 
-// timed calls send within the time that size bytes have, and counts what it sent.
+// timed calls send with a deadline for size bytes, and counts time and bytes.
 func (w *response) timed(size int64, send func() (int64, error)) (int64, error) {
 	w.Resting() // a slow reader must not occupy a place that others queue for
 	start := time.Now()
-	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(start.Add(w.allowed(size))) // not every ResponseWriter has deadlines
+	// not every ResponseWriter supports deadlines
+	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(start.Add(w.allowed(size)))
 	n, err := send()
 	w.blocked += time.Since(start)
 	w.bytes += n
@@ -159,11 +160,11 @@ func (w *response) timed(size int64, send func() (int64, error)) (int64, error) 
 	return n, err
 }
 
-// filePiece is the most of a file that is sent under one deadline, in bytes.
+// filePiece is the number of bytes of a file sent under one deadline.
 const filePiece = 4 << 20
 
-// ReadFrom sends what a file has, or a part of it, as the system copies it, where the connection can take that; anything else is written. What is counted,
-// and which reader is cut off, is as with Write.
+// ReadFrom sends a file or part of it by the system call for that, if the connection allows it, and other readers by
+// copying. It counts and limits time as Write does.
 func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 	left, file := int64(math.MaxInt64), src
 	if part, ok := src.(*io.LimitedReader); ok {
@@ -178,9 +179,11 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 	}
 	for left > 0 {
 		size := min(left, filePiece)
-		m, err := w.timed(min(size, chunk), func() (int64, error) { return to.ReadFrom(&io.LimitedReader{R: file, N: size}) })
+		m, err := w.timed(min(size, chunk), func() (int64, error) {
+			return to.ReadFrom(&io.LimitedReader{R: file, N: size})
+		})
 		n, left = n+m, left-m
-		if m >= chunk && errors.Is(err, os.ErrDeadlineExceeded) { // slow, but it takes as much as one write has
+		if m >= chunk && errors.Is(err, os.ErrDeadlineExceeded) { // slow, but as fast as a write must be
 			w.gone, w.slow = false, false
 			continue
 		}
@@ -191,10 +194,10 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 	return n, nil
 }
 
-// patience is how long a reader may take in all before its speed counts.
+// patience is the total time that a client may take before its speed counts.
 const patience = 5 * time.Second
 
-// allowed is the time for the next write, after which n bytes more will be out.
+// allowed returns the time for the next write of n bytes.
 func (w *response) allowed(n int64) time.Duration {
 	if w.slowest == 0 {
 		return w.deadline
@@ -203,10 +206,10 @@ func (w *response) allowed(n int64) time.Duration {
 	return min(w.deadline, patience+time.Duration(seconds*float64(time.Second))-w.blocked)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap is for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// release gives the places of an answer back.
+// release releases the slots of a response.
 func (w *response) release() {
 	w.Resting()
 	if w.leave != nil {
@@ -215,8 +218,7 @@ func (w *response) release() {
 	}
 }
 
-// takePlace leaves the place of a large answer to the caller, who gives it back by what is returned, once or more
-// often.
+// TakePlace passes the slot of a large response to the caller, who must call leave at least once.
 func (w *response) TakePlace() (leave func()) {
 	if w == nil || w.leave == nil {
 		return func() {}
@@ -225,8 +227,8 @@ func (w *response) TakePlace() (leave func()) {
 	return leave
 }
 
-// keep puts b behind what waits for its reader, and returns how much of it there is room for. Where there is none,
-// the place of a large answer stays taken until the answer is out, so that memory has its bound.
+// keep appends b to the spool and returns the number of bytes stored. If the spool is full, the response keeps its slot
+// until it is sent, which bounds memory.
 func (w *response) keep(b []byte) int {
 	n, err := w.spool.Write(b)
 	if n > 0 && w.direct {
@@ -236,8 +238,7 @@ func (w *response) keep(b []byte) int {
 	return n
 }
 
-// fromDisk says that what follows comes from a file, so that nothing of it needs to be kept in another one, and no
-// place.
+// FromDisk marks the rest of the response as coming from a file, so that it needs neither spool nor slot.
 func (w *response) FromDisk() {
 	if w == nil || w.spool != nil && w.spool.Size > 0 {
 		return
@@ -246,8 +247,7 @@ func (w *response) FromDisk() {
 	w.release()
 }
 
-// push sends on what the connection gathers, so that the beginning of a long answer does not wait for more of it. It
-// does nothing where the answer goes by way of a file.
+// Push flushes buffered bytes, so that a long response begins at once. It does nothing for a spooled response.
 func (w *response) Push() error {
 	if w == nil || w.spool != nil {
 		return nil
@@ -262,13 +262,13 @@ func (w *response) Push() error {
 	return err
 }
 
-// drain sends what waits for its reader. Little of the answer is in memory then.
+// drain sends the spool.
 func (w *response) drain() error {
 	s := w.spool
 	if s == nil {
 		return nil
 	}
-	w.spool, w.spooled = nil, true // from here on it is sent as it comes
+	w.spool, w.spooled = nil, true // later bytes are sent directly
 	defer s.Close()
 	plain := make([]byte, limit.SpoolBlock)
 	for at := int64(0); at < s.Size; {
@@ -284,7 +284,7 @@ func (w *response) drain() error {
 	return nil
 }
 
-// resting gives the place of writing back.
+// Resting releases the slot of CostWriting.
 func (w *response) Resting() {
 	if w != nil && w.rest != nil {
 		w.rest()

@@ -16,8 +16,8 @@ import (
 // UsualSchemes are the schemes of codes that collections have by their ids where nothing is configured.
 var UsualSchemes = map[string]string{"kommuner": history.Kommune, "fylker": history.Fylke}
 
-// SchemeID is the scheme whose codes the ids of a collection are, as configured or by its usual name; it need not be
-// known.
+// SchemeID returns the scheme whose codes are the ids of a collection, configured or usual. The history need not have
+// it.
 func SchemeID(coll *store.Collection) string {
 	if coll.Codes != "" {
 		return coll.Codes
@@ -28,26 +28,26 @@ func SchemeID(coll *store.Collection) string {
 	return coll.ID
 }
 
-// hasHistory reports whether anything is known of divisions through time.
+// HasHistory reports whether there is a history of divisions, in the data or configured.
 func (c *Call) HasHistory() bool { return history.Has(c.Catalog) || c.s.Past != nil }
 
-// TellsTime reports whether the ids of a collection may be codes of a history.
-func (c *Call) TellsTime(coll *store.Collection) bool {
+// ShowsTime reports whether the ids of a collection may be codes with a history.
+func (c *Call) ShowsTime(coll *store.Collection) bool {
 	return c.HasHistory() && (coll.Codes != "" || UsualSchemes[coll.ID] != "")
 }
 
-// Today is the day that it is where the data are from.
+// Today returns today's date in the time zone of the data.
 func (c *Call) Today() history.Date { return history.DateOf(time.Now().In(c.Zone())) }
 
-// The documents about codes through time.
+// JSON documents about the history of codes.
 type (
-	// CodeRef is a code that another one became or was.
+	// CodeRef is a predecessor or successor of a code.
 	CodeRef struct {
 		Code  string   `json:"code"`
 		Name  string   `json:"name"`
 		Date  string   `json:"date,omitempty"`
 		Event string   `json:"event,omitempty"`
-		Part  bool     `json:"part,omitempty"` // only a part
+		Part  bool     `json:"part,omitempty"` // only a part of the division
 		Share *float64 `json:"share,omitempty"`
 		Units int64    `json:"units,omitempty"`
 		Href  string   `json:"href,omitempty"`
@@ -72,32 +72,32 @@ func (c *Call) DataAnswer(w http.ResponseWriter, a *Answer) error {
 	return nil
 }
 
-// retired is the error of a code that has been given up: 410 with what it became.
+// Retired is the error of a retired code: 410 with its successors.
 type Retired struct {
-	Told  error // a problem.Error
-	More  RetiredDoc
-	Links []ogcapi.Link
+	Problem error // a problem.Error
+	More    RetiredDoc
+	Links   []ogcapi.Link
 
-	Name, Became string // for people: what it was, and what it is today
+	Name, Became string // for people: the retired division, and what it is today
 }
 
-func (e *Retired) Error() string { return e.Told.Error() }
-func (e *Retired) Unwrap() error { return e.Told }
+func (e *Retired) Error() string { return e.Problem.Error() }
+func (e *Retired) Unwrap() error { return e.Problem }
 
-// retiredDoc is the problem document of a code that has been given up. Its type is split, merge, renumber or end.
+// RetiredDoc is the problem document of a retired code. Its type is split, merge, renumber or end.
 type RetiredDoc struct {
 	ogcapi.Problem
 	Date       string    `json:"date"`
-	Successors []CodeRef `json:"successors"` // what it became then
-	Current    []CodeRef `json:"current"`    // what that is now
+	Successors []CodeRef `json:"successors"` // when it was retired
+	Current    []CodeRef `json:"current"`    // today
 }
 
 func (c *Call) KindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind.%s", k)) }
 
-// AsPage is the page of an address of this mount.
+// AsPage returns the address of the HTML page of an address below the mount.
 func (c *Call) AsPage(href string) string { return c.HtmlHref(strings.TrimPrefix(href, c.Base())) }
 
-// RefCrumbs are links to pages of codes.
+// RefCrumbs returns links to pages of codes.
 func (c *Call) RefCrumbs(refs []CodeRef) []page.Crumb {
 	out := make([]page.Crumb, len(refs))
 	for i, r := range refs {

@@ -8,62 +8,69 @@ import (
 	"grense/internal/store"
 )
 
-// A Route is one resource of the service. This table drives everything that the surface promises: the router, the check for
-// unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins. A route that
-// speaks another protocol than this API has Serve.
+// Route is a resource of the service. The routes drive the router, the check of parameters, negotiation, the API
+// definition, conformsTo, the key check and CORS headers. A route of another protocol has Serve.
 type Route struct {
-	Path        string          // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
-	Alias       string          // another spelling, served but not documented
+	// below the mount, in chi's syntax; "" is the landing page; its variables are in pathVariables
+	Path        string
+	Alias       string          // another path, served but not documented
 	Root        bool            // at the root of the server only, not at each mount
-	Op          string          // operationId of the GET; the name of the route in logs and metrics
-	After       string          // Op of the route that it follows in the API definition; "": before those of the kit
+	Op          string          // operationId of GET; also the name in logs and metrics
+	After       string          // Op of the route before it in the API definition; "": before those of the kit
 	Tag         string          // group in the API definition
 	Summary     string          // in the API definition
-	Description string          // the same; what is not Hidden has one
-	Params      []*Param        // query parameters besides f and lang
-	New         func(*Call) any // makes the struct that Params are read into, with its defaults; nil where Params is
-	Formats     []Format        // representations; the first answers */*
-	Schema      schemaOf        // of the answer in JSON; every route of the API definition that has such an answer has one
+	Description string          // in the API definition; required unless Hidden
+	Params      []*Param        // query parameters other than f and lang
+	New         func(*Call) any // returns the struct for Params, with defaults; nil without Params
+	Formats     []Format        // representations; the first is the default
+	Schema      schemaOf        // of the JSON response, in the API definition
 	Data        bool            // needs a key
 	Scope       string          // that a key must have, as ScopeTiles; "": apikey.ScopeCollections
-	Fields      bool            // queryables of the collection are query parameters too
-	Classes     []string        // conformance classes whose tests are green
+	Fields      bool            // queryables of the collection are query parameters, too
+	Classes     []string        // conformance classes that the route passes
 	Get         func(*Call) (*Answer, error)
-	Stream      func(*Call, http.ResponseWriter) error // instead of Get: writes the answer by itself
+	Stream      func(*Call, http.ResponseWriter) error // instead of Get: writes the response itself
 	Post        func(*Call, http.ResponseWriter) error
 	Delete      func(*Call, http.ResponseWriter) error
-	Form        func(*Call, page.Faulty) (*page.Page, error) // the form that people ask by, when what they asked is wrong; nil: a page that tells so
-	Body        string                                       // schema of the body of Post, in the API definition
-	Asks        bool                                         // POST asks the same as GET, with a filter in CQL2 JSON as its body
-	NoAccept    bool                                         // the first representation answers whatever Accept says, when f is not given
-	Hidden      bool                                         // not in the API definition
-	Lenient     bool                                         // unknown query parameters are ignored, and of several values the first counts
-	Kept        bool                                         // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
-	Draws       bool                                         // the page has a map, of data where the visitor has a key
-	Drawn       bool                                         // of a collection: only where features have geometries
-	Register    bool                                         // only for data with a place-name register
-	Feed        bool                                         // only where changes are recorded
-	Lineage     bool                                         // only for data with a history of divisions; below a collection: only where its ids are codes of one
-	Versions    bool                                         // of a collection: only where features have versions
+	// the form to show again after an error; nil: the error page
+	Form func(*Call, page.Faulty) (*page.Page, error)
+	Body string // schema of the body of Post, in the API definition
+	// POST means the same as GET, with a CQL2 JSON filter in the body
+	Asks bool
+	// without f, the first representation is used whatever Accept says
+	NoAccept bool
+	Hidden   bool // not in the API definition
+	// ignores unknown parameters, and uses the first of several values
+	Lenient bool
+	// responses of Stream to GET depend only on request, data and day, and may be cached
+	Kept bool
+	// the page has a map, which shows data if the visitor may see them
+	Draws    bool
+	Drawn    bool // for collections with geometry only
+	Register bool // for data with a place-name register only
+	Feed     bool // only if changes are recorded
+	// for data with a history only; below a collection, only if its ids are codes
+	Lineage  bool
+	Versions bool // for collections with versions only
 
-	Values map[string]func(*Call) []string // all that variables of the path may be, by their names, for the API definition
+	Values map[string]func(*Call) []string // all values of path variables, for the API definition
 
-	Serve func(rt *Route, mount string) http.Handler // instead of all others: answers every method by itself
+	Serve func(rt *Route, mount string) http.Handler // instead of all others: serves every method
 }
 
-// schemaOf gives the name of a schema in the API definition; coll is that of the path, nil for routes that are below none.
+// schemaOf returns the name of a schema in the API definition. coll is nil for routes that are not below a collection.
 type schemaOf func(coll *store.Collection) string
 
-// schema is the schema of that name, of every collection.
+// SchemaNamed returns a schemaOf that does not depend on the collection.
 func SchemaNamed(name string) schemaOf { return func(*store.Collection) string { return name } }
 
-// always is a handler that is the same at each mount.
+// always returns a handler that does not depend on the mount.
 func always(h http.HandlerFunc) func(*Route, string) http.Handler {
 	return func(*Route, string) http.Handler { return h }
 }
 
-// table is the whole surface: the API in the order of its definition, its pages besides, and what speaks other protocols.
-// Besides there are only /metrics, on a listener of its own (metrics.go), and what answers until the data are open (cmd/grense/opening.go).
+// table returns the routes of the kit. Outside of routes are only /metrics, on a listener of its own (metrics.go), and
+// the responses while the data are being opened (cmd/grense/opening.go).
 func (s *Kit) table() []*Route {
 	return []*Route{
 		{Path: "/healthz", Op: "health", Root: true, Hidden: true, Serve: always(s.healthz)},
@@ -72,40 +79,46 @@ func (s *Kit) table() []*Route {
 	}
 }
 
-// Representations. The media types of the first column are written, the others are understood in Accept as well.
+// Representations. Also are media types that Accept may name.
 var (
-	AsJSON       = Format{F: "json", Media: "application/json"}
-	AsJSONLD     = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
-	AsHTML       = Format{F: "html", Media: "text/html", Charset: true}
-	AsGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
-	AsGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
-	AsCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
-	AsLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
-	AsPNG        = Format{F: "png", Media: "image/png"}
-	AsSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
-	AsMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
+	AsJSON    = Format{F: "json", Media: "application/json"}
+	AsJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
+	AsHTML    = Format{F: "html", Media: "text/html", Charset: true}
+	AsGeoJSON = Format{F: "json", Media: "application/geo+json",
+		Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
+	AsGeoJSONLD = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
+	AsCSV       = Format{F: "csv", Media: "text/csv", Charset: true}
+	AsLines     = Format{F: "ndjson", Media: "application/x-ndjson"}
+	AsPNG       = Format{F: "png", Media: "image/png"}
+	AsSchema    = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	AsMVT       = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile",
+		Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf",
+		Binary: true}
 	AsLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
 	AsTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
-	AsStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
-	AsXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
-	AsOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
-	AsYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
+	AsStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"},
+		Alias: "mapbox"}
+	AsXSD     = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
+	AsOpenAPI = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0",
+		Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
+	AsYAML = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0",
+		Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
 
-// AnyCollection stands for each collection where the API definition has templated paths.
+// AnyCollection stands for all collections in the templated paths of the API definition.
 var AnyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "any collection"}, Public: true,
 	Geometry: &store.Geom{Name: "geometry"}}
 
-// An Answer is a document in all its representations, before one is written.
+// Answer is a document before one of its representations is written.
 type Answer struct {
-	JSON  any               // the JSON document, or []byte that is JSON already
-	LD    func() any        // the document as JSON-LD; nil when the route has none
-	Raw   map[string][]byte // representations that are bytes already, by f
-	Page  *page.Page        // what the HTML page shows
+	JSON  any               // the JSON document, or []byte with JSON
+	LD    func() any        // returns the JSON-LD document; nil if the route has none
+	Raw   map[string][]byte // encoded representations, by f
+	Page  *page.Page        // the HTML page
 	Links []ogcapi.Link     // repeated in the header Link
 
-	Fleeting bool // made without something that was out of reach, or one of endlessly many: not to be cached
-	Endless  bool // one of endlessly many: cached from the second time on that it is asked for, and compressed quickly
+	Fleeting bool // incomplete, or one of very many: must not be cached
+	Endless  bool // one of very many: cached on the second request, and compressed fast
 }
 
 // Representations of feeds (RFC 4287; JSON Feed 1.1).

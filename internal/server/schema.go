@@ -9,19 +9,22 @@ import (
 	"grense/internal/store"
 )
 
-// SchemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
-// "sortables" what has no order.
+// SchemaDoc returns a JSON Schema of the collection. kind is "schema"; "queryables" leaves out properties that cannot
+// be filtered by, "sortables" those without an order.
 func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 	coll := c.Collection
-	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.TitleOf(coll),
+	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind,
+		Type: "object", Title: c.TitleOf(coll),
 		Description: coll.Description.In(c.Lang), Properties: ogcapi.SchemaProperties{}}
 	if g := coll.Geometry; g != nil && kind != "sortables" {
-		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: GeometryFormat(g.Type), Role: "primary-geometry"}
+		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: GeometryFormat(g.Type),
+			Role: "primary-geometry"}
 		doc.Properties = append(doc.Properties, p)
 	}
 	for i := range coll.Properties {
 		p := &coll.Properties[i]
-		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" || kind == "sortables" && !Simple(p.Type) {
+		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" ||
+			kind == "sortables" && !Simple(p.Type) {
 			continue
 		}
 		doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
@@ -29,13 +32,14 @@ func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 	return doc
 }
 
-// schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.
+// SchemaProperty describes a property. With kind "schema", every value of every feature is valid, also null.
 func (c *Call) SchemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
 	title := p.Title.In(c.Lang)
 	if title == "" {
 		title = p.Name
 	}
-	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.Lang), Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.Lang), Unit: p.Unit,
+		CodeList: p.CodeList, Role: c.role(p)}
 	typ, format := JsonType(p.Type)
 	out.Type, out.Format = ogcapi.Types{typ}, format
 	if p.Items != "" {
@@ -55,7 +59,7 @@ func (c *Call) SchemaProperty(p *store.Property, kind string) ogcapi.SchemaPrope
 			out.Enum = append(out.Enum, nil)
 		}
 	}
-	if strings.HasPrefix(p.CodeList, "/") { // one of ours
+	if strings.HasPrefix(p.CodeList, "/") { // a list of ours
 		out.CodeList = c.Base() + p.CodeList
 	}
 	if p.Ref != "" {
@@ -67,7 +71,7 @@ func (c *Call) SchemaProperty(p *store.Property, kind string) ogcapi.SchemaPrope
 	return out
 }
 
-// enumValue is an allowed value in the JSON type of its property.
+// enumValue returns an allowed value in the JSON type of its property.
 func enumValue(v string, t cql2.Type) any {
 	switch t {
 	case cql2.TypeInteger:
@@ -87,7 +91,7 @@ func enumValue(v string, t cql2.Type) any {
 	return v
 }
 
-// role is the x-ogc-role of a property (OGC 23-058r2).
+// role returns the x-ogc-role of a property (OGC 23-058r2).
 func (c *Call) role(p *store.Property) string {
 	switch p.Name {
 	case c.Collection.Key.Property:
@@ -102,7 +106,7 @@ func (c *Call) role(p *store.Property) string {
 	return ""
 }
 
-// JsonType gives the JSON Schema type and format of a property: one type, since clients read no more.
+// JsonType returns the JSON Schema type and format of a property: a single type, since clients read only one.
 func JsonType(t cql2.Type) (typ, format string) {
 	switch t {
 	case cql2.TypeInteger:
@@ -121,8 +125,10 @@ func JsonType(t cql2.Type) (typ, format string) {
 	return "string", ""
 }
 
-var geometryFormats = map[string]string{"Point": "geometry-point", "MultiPoint": "geometry-multipoint", "LineString": "geometry-linestring", "MultiLineString": "geometry-multilinestring",
-	"Polygon": "geometry-polygon", "MultiPolygon": "geometry-multipolygon", "GeometryCollection": "geometry-geometrycollection"}
+var geometryFormats = map[string]string{"Point": "geometry-point", "MultiPoint": "geometry-multipoint",
+	"LineString": "geometry-linestring", "MultiLineString": "geometry-multilinestring",
+	"Polygon": "geometry-polygon", "MultiPolygon": "geometry-multipolygon",
+	"GeometryCollection": "geometry-geometrycollection"}
 
 func GeometryFormat(name string) string {
 	if f, ok := geometryFormats[name]; ok {

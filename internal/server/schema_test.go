@@ -20,7 +20,9 @@ func TestSchemaQueryablesAndSortables(t *testing.T) {
 	} {
 		r := a.get("/v1/collections/kommuner/" + tt.kind + "?lang=en").wants(200)
 		doc := r.json()
-		if doc["$schema"] != "https://json-schema.org/draft/2020-12/schema" || doc["$id"] != a.URL+"/v1/collections/kommuner/"+tt.kind || doc["type"] != "object" || doc["additionalProperties"] != false {
+		if doc["$schema"] != "https://json-schema.org/draft/2020-12/schema" ||
+			doc["$id"] != a.URL+"/v1/collections/kommuner/"+tt.kind || doc["type"] != "object" ||
+			doc["additionalProperties"] != false {
 			t.Errorf("%s: %s", tt.kind, r.Body)
 		}
 		props := doc["properties"].(map[string]any)
@@ -52,7 +54,8 @@ func TestSchemaQueryablesAndSortables(t *testing.T) {
 		if nr["x-ogc-role"] != "id" || nr["type"] != "string" {
 			t.Errorf("%s: nr is %v", tt.kind, nr)
 		}
-		if f := props["fylke_nr"].(map[string]any); f["x-ogc-role"] != "reference" || f["x-ogc-collectionId"] != "fylker" {
+		if f := props["fylke_nr"].(map[string]any); f["x-ogc-role"] != "reference" ||
+			f["x-ogc-collectionId"] != "fylker" {
 			t.Errorf("%s: fylke_nr is %v", tt.kind, f)
 		}
 		if areal := props["areal_km2"].(map[string]any); areal["type"] != "integer" || areal["x-ogc-unit"] != "km2" {
@@ -92,10 +95,12 @@ func TestEachQueryableIsAParameterAndFilters(t *testing.T) {
 func TestFunctionsWork(t *testing.T) {
 	t.Parallel()
 	a := serve(t, shared(t, "cql2/ne110m4cql2.gpkg"), nil)
-	calls := map[string]string{"abs": "abs(-pop_other) = pop_other AND pop_other > 0", "ceil": "ceil(0.5) = 1", "floor": "floor(1.5) = 1", "left": "left(name,3) = 'Ber'", "length": "length(name) = 4",
+	calls := map[string]string{"abs": "abs(-pop_other) = pop_other AND pop_other > 0", "ceil": "ceil(0.5) = 1",
+		"floor": "floor(1.5) = 1", "left": "left(name,3) = 'Ber'", "length": "length(name) = 4",
 		"day": `day("date") = 16`, "month": `month("date") = 4`, "year": `year("date") = 2022`}
 	told := map[string]bool{}
-	for _, f := range append(a.get("/functions?lang=nn").wants(200).json()["functions"].([]any), a.get("/functions?lang=en").wants(200).json()["functions"].([]any)...) {
+	for _, f := range append(a.get("/functions?lang=nn").wants(200).json()["functions"].([]any),
+		a.get("/functions?lang=en").wants(200).json()["functions"].([]any)...) {
 		if d := f.(map[string]any)["description"].(string); told[d] || strings.HasPrefix(d, "functions.") {
 			t.Errorf("a function is told as %q, as another is or in another language", d)
 		} else {
@@ -109,7 +114,8 @@ func TestFunctionsWork(t *testing.T) {
 			t.Errorf("no test calls %s", name)
 			continue
 		}
-		if n := a.get("/collections/ne_110m_populated_places_simple/items?limit=1&filter=" + queryEscape(call)).wants(200).page().NumberMatched; n == 0 {
+		if n := a.get("/collections/ne_110m_populated_places_simple/items?limit=1&filter=" + queryEscape(call)).wants(
+			200).page().NumberMatched; n == 0 {
 			t.Errorf("%s matches nothing", call)
 		}
 	}
@@ -125,12 +131,15 @@ func TestSchemasHaveAnIdAndReferToCollections(t *testing.T) {
 			source = shared(t, source)
 		}
 		a := serve(t, source, nil)
-		if classes := string(a.get("/conformance").wants(200).Body); !strings.Contains(classes, `ogcapi-common-3/1.0/conf/references"`) || !strings.Contains(classes, `"http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/schemas"`) {
+		if classes := string(a.get("/conformance").wants(200).Body); !strings.Contains(
+			classes, `ogcapi-common-3/1.0/conf/references"`) ||
+			!strings.Contains(classes, `"http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/schemas"`) {
 			t.Errorf("%s", classes)
 		}
 		for _, coll := range a.collectionIDs() {
 			r := a.get("/collections/" + coll)
-			l, ok := find(r.links(), "http://www.opengis.net/def/rel/ogc/1.0/schema", "application/schema+json") // as older clients find it, too
+			// as older clients find it, too
+			l, ok := find(r.links(), "http://www.opengis.net/def/rel/ogc/1.0/schema", "application/schema+json")
 			if !ok {
 				t.Fatalf("%s has no link to its schema", coll)
 			}
@@ -151,7 +160,8 @@ func TestSchemasHaveAnIdAndReferToCollections(t *testing.T) {
 				case "reference":
 					for _, f := range items.Features {
 						references++
-						a.get("/collections/" + p["x-ogc-collectionId"].(string) + "/items/" + escape(fmt.Sprint(f.Properties[name]))).wants(200)
+						a.get("/collections/" + p["x-ogc-collectionId"].(string) + "/items/" +
+							escape(fmt.Sprint(f.Properties[name]))).wants(200)
 					}
 				}
 			}
@@ -178,13 +188,17 @@ func TestGeometryOfAnyGeoPackageIsCalledGeometry(t *testing.T) {
 	const coll = "/collections/ne_110m_admin_0_countries"
 	for _, kind := range []string{"queryables", "schema"} {
 		props := a.get(coll + "/" + kind).wants(200).json()["properties"].(map[string]any)
-		if g, ok := props["geometry"].(map[string]any); !ok || g["x-ogc-role"] != "primary-geometry" || props["geom"] != nil {
+		if g, ok := props["geometry"].(map[string]any); !ok || g["x-ogc-role"] != "primary-geometry" ||
+			props["geom"] != nil {
 			t.Errorf("%s: geometry is %v", kind, props["geometry"])
 		}
 	}
-	want := a.get(coll + "/items?filter=" + queryEscape("S_INTERSECTS(geometry,POINT(10.75 59.9))")).wants(200).page().ids()
-	for _, query := range []string{"filter=" + queryEscape("S_INTERSECTS(geom,POINT(10.75 59.9)) AND geom IS NOT NULL"), "bbox=10.75,59.9,10.75,59.9", "properties=geom&bbox=10.75,59.9,10.75,59.9",
-		"filter-lang=cql2-json&filter=" + queryEscape(`{"op":"s_intersects","args":[{"property":"geom"},{"type":"Point","coordinates":[10.75,59.9]}]}`)} {
+	want := a.get(coll + "/items?filter=" + queryEscape("S_INTERSECTS(geometry,POINT(10.75 59.9))")).wants(
+		200).page().ids()
+	for _, query := range []string{"filter=" + queryEscape("S_INTERSECTS(geom,POINT(10.75 59.9)) AND geom IS NOT NULL"),
+		"bbox=10.75,59.9,10.75,59.9", "properties=geom&bbox=10.75,59.9,10.75,59.9",
+		"filter-lang=cql2-json&filter=" +
+			queryEscape(`{"op":"s_intersects","args":[{"property":"geom"},{"type":"Point","coordinates":[10.75,59.9]}]}`)} {
 		if got := a.get(coll + "/items?" + query).wants(200).page().ids(); len(got) != 1 || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}

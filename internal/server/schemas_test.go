@@ -14,7 +14,8 @@ import (
 )
 
 // variables are values of the variables in paths, for a register made by Generate. A new variable needs one.
-var variables = map[string]string{"styleId": "divisions", "collectionId": "sted", "featureId": "2", "tileMatrixSetId": "WebMercatorQuad", "processId": "echo", "codeListId": "spraak",
+var variables = map[string]string{"styleId": "divisions", "collectionId": "sted", "featureId": "2",
+	"tileMatrixSetId": "WebMercatorQuad", "processId": "echo", "codeListId": "spraak",
 	"outputId": "object"}
 
 var variable = regexp.MustCompile(`\{(\w+)\}`)
@@ -32,7 +33,8 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 	if bare != nil {
 		t.Fatalf("routes without the schema of their JSON answer: %q", bare)
 	}
-	job := a.send("/processes/echo/execution", `{"inputs":{"object":{}},"outputs":{"object":{}}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+	job := a.send("/processes/echo/execution", `{"inputs":{"object":{}},"outputs":{"object":{}}}`, "Prefer",
+		"respond-async").wants(201).Header.Get("Location")
 	a.until(job, "successful")
 	right, wrong := a.definition(t), a.wrongDefinition(t)
 	if len(routes) < 15 {
@@ -44,7 +46,8 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 		a, right, wrong, variables := a, right, wrong, variables
 		if rt.Path == "/codes" || strings.HasPrefix(rt.Path, "/codes/") || strings.HasSuffix(rt.Path, "/lineage") {
 			a, right, wrong = h, pastRight, pastWrong
-			variables = map[string]string{"collectionId": "kommuner", "featureId": "1580", "schemeId": "kommune", "code": "0712"}
+			variables = map[string]string{"collectionId": "kommuner", "featureId": "1580", "schemeId": "kommune",
+				"code": "0712"}
 		}
 		if strings.HasSuffix(rt.Path, "/versions") {
 			a, right, wrong = h, pastRight, pastWrong
@@ -121,7 +124,9 @@ func (a *api) validates(t *testing.T, doc *openapi3.T, path string) error {
 		t.Fatalf("%s is not in the definition: %v", path, err)
 	}
 	res := a.get(path).wants(200)
-	in := &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params, Options: &openapi3filter.Options{IncludeResponseStatus: true}}
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Options: in.Options}
+	in := &openapi3filter.RequestValidationInput{Request: req, Route: route, PathParams: params,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true}}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: res.StatusCode,
+		Header: res.Header, Options: in.Options}
 	return openapi3filter.ValidateResponse(t.Context(), out.SetBodyBytes(res.Body))
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // pathSamples holds a value that exists for each variable of a path; others are "x".
-var pathSamples = map[string]string{"collectionId": "kommuner", "featureId": "1", "tileMatrixSetId": "WebMercatorQuad", "tileMatrix": "5", "tileRow": "9", "tileCol": "17",
+var pathSamples = map[string]string{"collectionId": "kommuner", "featureId": "1", "tileMatrixSetId": "WebMercatorQuad",
+	"tileMatrix": "5", "tileRow": "9", "tileCol": "17",
 	"processId": "echo", "schemeId": "kommune", "code": "0301", "codeListId": "kommuner", "file": "wsdl"}
 
 // TestEmptySegmentsAreNotFound puts an empty and a one-character segment into each variable of each route, with each method, with and without a key.
@@ -37,7 +38,8 @@ func TestEmptySegmentsAreNotFound(t *testing.T) {
 						}
 						for _, method := range []string{"GET", "HEAD", "POST", "DELETE"} {
 							r := a.do(method, mount+path, "X-API-Key", a.key)
-							inside := segment == "" && !strings.HasSuffix(path, "/") // at the end, it is the parent with a slash
+							// at the end, it is the parent with a slash
+							inside := segment == "" && !strings.HasSuffix(path, "/")
 							if inside && r.StatusCode != 404 {
 								t.Errorf("%s: %s %s: %d, want 404", auth, method, mount+path, r.StatusCode)
 							}

@@ -1,9 +1,10 @@
-// Package server is the HTTP face of Grense: what all surfaces share, from routes and middleware to maps. A surface is a
-// package below it and returns its routes.
+// Package server is the HTTP side of Grense: what all surfaces share, from routes and middleware to caches and error
+// pages. A surface is a package below it and returns its routes.
 //
-// It starts nothing by itself and listens nowhere: New returns a handler. Every request runs through one chain: address and
-// mount, collection, key, parameters, representation, handler. Handlers return errors; one place writes them. After the first
-// byte of an answer an error aborts the connection, so that no client takes half an answer for a whole one.
+// The package does not listen: New returns a handler. Each request passes through one chain: address and mount,
+// collection, key, parameters, representation, handler. Handlers return errors, which one place writes. After the first
+// byte of a response, an error aborts the connection, so that no client takes an incomplete response for a complete
+// one.
 package server
 
 import (
@@ -39,53 +40,55 @@ import (
 	"grense/internal/tile"
 )
 
-// Options are the parts that a Server is made of.
+// Options are the parts of a server.
 type Options struct {
-	Config config.Config // valid, with the BaseURL filled in
+	Config config.Config // valid, with BaseURL
 	Store  store.Store
 
-	// Keys checks API keys. It may be nil only when Config.Auth is "open".
+	// Keys checks API keys. It may be nil only if Config.Auth is "open".
 	Keys *apikey.Checker
-	// Codes turns the one-time codes of browser links into keys. Nil: there are none.
+	// Codes redeems one-time codes of browser links. Nil: there are none.
 	Codes *apikey.Codes
 
-	// Logger gets one record a request. Nil means slog.Default.
+	// Logger gets one record per request. Nil: slog.Default.
 	Logger *slog.Logger
-	// NewGeoPackage begins a new GeoPackage at a path, with a date of its contents, for downloads. Nil: that format is not offered.
+	// NewGeoPackage creates a GeoPackage at a path, with a date of its contents, for downloads. Nil: the format is not
+	// offered.
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
-	// Tiles makes vector tiles; the caller closes it. Nil: the Server makes them without side files.
+	// Tiles builds vector tiles; the caller closes it. Nil: the server builds them without files.
 	Tiles *tile.Maker
-	// Past is the history of divisions where the data bring none. Nil: there is none then.
+	// Past is the history of divisions for data without one. Nil: there is none.
 	Past *history.History
-	// Jobs keeps executions that nobody waits for; see RunJobs. Nil: every execution is waited for.
+	// Jobs stores asynchronous executions; see RunJobs. Nil: all executions are synchronous.
 	Jobs state.Jobs
-	// Changes keeps what has changed in the data; prepared. Nil: that is not recorded.
+	// Changes stores the change log; it is prepared. Nil: changes are not recorded.
 	Changes *state.DB
-	// Shore are the closed rings of an outline of the country in UTM 33, which lies under the points and lines of data that bring no areas. Nil: nothing does.
+	// Shore is an outline of the country as closed rings in UTM 33, the background for data without areas. Nil: there
+	// is none.
 	Shore []orb.Ring
-	// CursorKey authenticates the cursors of pages. All processes behind one address need the same, also after a restart. Nil: one of the process.
+	// CursorKey signs cursors. All processes behind one address need the same key. Nil: a random key.
 	CursorKey []byte
 	// Version of the program, for the API definition and the pages.
 	Version string
-	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
+	// Caches is the group of all caches, including those of the store. Nil: a new group.
 	Caches *cache.Group
-	// Operator tells the metrics about the program around the Server.
+	// Operator holds the parts of the program around the server that metrics describe.
 	Operator Operator
 	// Before is the Kit whose place this one takes; its counters go on. Nil: there was none.
 	Before *Kit
 }
 
-// Kit is what the surfaces share, and the handler of all their routes. Make one with New. It is safe for concurrent use.
+// Kit is what the surfaces share, and the handler of all their routes. New makes one. It is safe for concurrent use.
 type Kit struct {
-	zone *time.Location // of days and of date-times without one; nil: that of the data, see call.zone
-	Oslo *time.Location // the zone of Norway's registers
+	zone *time.Location // of dates and of times without a zone; nil: that of the data, see Zone
+	Oslo *time.Location // Europe/Oslo, the zone of Norway's registers
 
 	Config  config.Config
 	Store   store.Store
 	Jobs    state.Jobs  // nil: none are stored
 	Changes *state.DB   // nil: none are recorded
-	Direct  store.Store // without turns, for work in the background
-	Fair    limit.Store // of which store is made
+	Direct  store.Store // without queues, for background work
+	Fair    limit.Store // with queues; the base of Store
 	access  config.AccessLog
 
 	cursorKey []byte
@@ -97,41 +100,41 @@ type Kit struct {
 
 	styles    []*MapStyle
 	Root      string // configured base URL
-	prefix    string // its path, "" or "/geo"
+	prefix    string // path of Root, "" or "/geo"
 	surfaces  []Surface
 	routes    []*Route // of the kit and all surfaces, in the order of the API definition
 	handler   http.Handler
 	docs      *docCache
-	endless   documentsAsked
+	endless   requestedDocuments
 	pages     *page.Renderer
 	assets    *assets.Assets
-	Shore     *draw.Outline // lies under data without areas; nil for none
-	ShoreFile string        // address of its rings below the root
+	Shore     *draw.Outline // background of data without areas; nil if there is none
+	ShoreFile string        // address of its rings, below the root
 	Caches    *cache.Group
 	Fragments *feature.Cache
 	Files     *files.Cache
 	Tiles     *tile.Maker
-	answers   *answers // nil: none are kept
+	answers   *answers // nil if responses are not cached
 
-	Past          *history.History // where the data bring none; nil: none
+	Past          *history.History // for data without a history; nil if there is none
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 
 	metrics   *metrics
 	Turns     *limit.Turns
 	Flight    limit.Memory
-	Makers    *limit.Makers  // of large answers
+	Makers    *limit.Makers  // of large responses
 	wrongKeys *limit.Buckets // of addresses
 
 	onReload  []func()
 	ready     atomic.Bool
-	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
+	reloadErr atomic.Pointer[error] // of the last reload; nil if it succeeded
 	opened    atomic.Int64          // when the data were opened, in seconds since 1970
 }
 
-// A Surface returns the routes of a standard or a protocol, in the order of the API definition.
+// Surface returns the routes of a standard or protocol, in the order of the API definition.
 type Surface func(*Kit) []Route
 
-// New returns a Kit that answers the routes of surfaces. It panics if Options lack what they must have.
+// New returns a Kit with the routes of surfaces. It panics if a required option is missing.
 func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Store == nil || o.Config.BaseURL == "" || o.Keys == nil && o.Config.Auth != "open" {
 		panic("server: New needs a Store, a BaseURL, and Keys unless auth is open")
@@ -150,11 +153,14 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		o.CursorKey = newCursorKey()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, Keys: o.Keys, OneTime: o.Codes, Log: o.Logger, Version: o.Version,
+	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, Keys: o.Keys, OneTime: o.Codes,
+		Log: o.Logger, Version: o.Version,
 		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		Caches: o.Caches, Fragments: feature.NewCache(fragmentBytes, o.Caches),
-		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
-		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), Turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
+		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes),
+			Group: o.Caches}), endless: requestedDocuments{seed: maphash.MakeSeed()},
+		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce),
+		Turns:     limit.NewTurns(o.Config.Limits, o.Store.Room())}
 	if o.Keys != nil {
 		s.Turns.SetAccounts(o.Keys)
 	}
@@ -195,8 +201,8 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	return s, nil
 }
 
-// join returns the routes of the surfaces and the kit, in the order of the API definition. Surfaces may follow each other
-// in any order.
+// join returns the routes of the surfaces and the kit, in the order of the API definition. The order of surfaces does
+// not matter.
 func (s *Kit) join() []*Route {
 	var all, rest []*Route
 	for _, surface := range s.surfaces {
@@ -222,7 +228,7 @@ func (s *Kit) join() []*Route {
 	return append(all, rest...)
 }
 
-// KeptOf is how many bytes of finished answers of a kind are kept to be sent again, where there is room for so many: none when limits.answers is 0.
+// KeptOf returns the size of a cache of responses: bytes, or 0 if limits.answers is 0.
 func KeptOf(l config.Limits, bytes int64) int64 {
 	if l.Answers == 0 {
 		return 0
@@ -230,7 +236,7 @@ func KeptOf(l config.Limits, bytes int64) int64 {
 	return bytes
 }
 
-// setZone finds the time zones.
+// setZone loads the time zones.
 func (s *Kit) setZone() (err error) {
 	if s.Oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
 		return fmt.Errorf("server: %w", err)
@@ -243,28 +249,28 @@ func (s *Kit) setZone() (err error) {
 	return nil
 }
 
-// fragmentBytes bounds the encoded features that are cached.
+// fragmentBytes bounds the cache of encoded features, in bytes.
 const fragmentBytes = 256 << 20
 
-// Mounts are the places of the whole API below the base URL.
+// Mounts are the paths of the API below the base URL.
 var Mounts = []string{"", "/v1"}
 
-// Handler returns the handler of the whole service, health checks included.
+// Handler returns the handler of the whole service, including health checks.
 func (s *Kit) Handler() http.Handler { return s.handler }
 
-// MetricsHandler returns the Prometheus metrics; it belongs on a listener of its own.
+// MetricsHandler returns the Prometheus metrics. It belongs on a listener of its own.
 func (s *Kit) MetricsHandler() http.Handler { return s.metrics.handler() }
 
-// TempDir is the folder for temporary files; "": that of the system.
+// TempDir returns the folder for temporary files; "" for that of the system.
 func (s *Kit) TempDir() string { return s.Files.Temp() }
 
-// SetReady says what /readyz shall answer: false while the server drains.
+// SetReady sets the result of /readyz: false while the server drains.
 func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }
 
-// OnReload has fn called after each reload that succeeds. It is for surfaces, before the first request.
+// OnReload registers fn to be called after each successful reload. Surfaces call it before the first request.
 func (s *Kit) OnReload(fn func()) { s.onReload = append(s.onReload, fn) }
 
-// Reload opens the data anew. On an error the server goes on with what it has; /readyz tells the error in its detail.
+// Reload opens the data again. After an error the server keeps the old data, and /readyz mentions it.
 func (s *Kit) Reload(ctx context.Context) error {
 	before := s.Store.Catalog()
 	err := s.Store.Reload(ctx)
@@ -293,7 +299,7 @@ func (s *Kit) ReloadSucceeded() {
 	s.metrics.reloads.WithLabelValues("ok").Inc()
 }
 
-// warnOfLost logs each collection that a reload has lost, with the reason if its layer was refused.
+// warnOfLost logs each collection that a reload has removed, with the reason if its layer was refused.
 func (s *Kit) warnOfLost(before, now *store.Catalog) {
 	for _, c := range before.Collections {
 		if _, ok := now.Collection(c.ID); ok {
@@ -303,17 +309,18 @@ func (s *Kit) warnOfLost(before, now *store.Catalog) {
 		if n, ok := now.Refusal(c.ID); ok {
 			reason = n.Reason
 		}
-		s.Log.With("collection", c.ID).Warn("a collection is no longer served", "reason", reason) // equal messages of one logger are counted
+		// the logger counts repeated messages
+		s.Log.With("collection", c.ID).Warn("a collection is no longer served", "reason", reason)
 	}
 }
 
-// router maps paths to routes. A path is found whatever the method, so that 405 and OPTIONS are answered by the route's own list.
+// router maps paths to routes. It ignores the method, since routes handle 405 and OPTIONS.
 type router struct {
-	tree     *chi.Mux // of patterns; it answers nothing by itself, since it would write each request anew
+	tree     *chi.Mux // of patterns; its own handler is not used, since it would copy each request
 	handlers map[string]http.Handler
 }
 
-// find returns the handler for the path of x and writes the variables of the path into x. An empty variable names no resource.
+// find returns the handler of a path and sets the path variables in x. A path with an empty variable is not found.
 func (m *router) find(x *chi.Context) http.Handler {
 	pattern := m.tree.Find(x, http.MethodGet, x.RoutePath)
 	for i, v := range x.URLParams.Values {
@@ -324,7 +331,7 @@ func (m *router) find(x *chi.Context) http.Handler {
 	return m.handlers[pattern]
 }
 
-// router makes the router of the routes.
+// router returns the router of all routes.
 func (s *Kit) router() *router {
 	m := &router{chi.NewRouter(), map[string]http.Handler{"": http.HandlerFunc(s.notFound)}}
 	handle := func(pattern string, h http.Handler) {
@@ -364,7 +371,7 @@ func (s *Kit) handlerOf(mount string, rt *Route) http.Handler {
 	})
 }
 
-// serve runs one route.
+// serve returns the handler of a route.
 func (s *Kit) serve(mount string, rt *Route) http.Handler {
 	allow := rt.allow()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -396,7 +403,7 @@ func (s *Kit) serve(mount string, rt *Route) http.Handler {
 	})
 }
 
-// Gets reports whether the route answers GET and HEAD.
+// Gets reports whether the route serves GET and HEAD.
 func (rt *Route) Gets() bool { return rt.Get != nil || rt.Stream != nil }
 
 // allow lists the methods of the route (RFC 9110, 10.2.1).
@@ -414,10 +421,11 @@ func (rt *Route) allow() string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// tries is how often an answer is begun when the data change while it is read.
+// tries bounds the restarts of a response because the data change.
 const tries = 5
 
-// get answers GET and HEAD, and POST where that only asks. An answer is of one state of the data: when they change before the first byte, it is begun anew.
+// get serves GET and HEAD, and POST with a filter. A response is of one data version: if the data change before the
+// first byte, get starts again.
 func (s *Kit) get(c *Call, w http.ResponseWriter) error {
 	asked := *c
 	for n := 1; ; n++ {
@@ -442,13 +450,14 @@ func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
 	return s.stream(c, w)
 }
 
-// End finishes a request that failed: with a problem before the first byte, else by aborting the connection. When the client has
-// left, nothing is written, and the failure that this caused is none to report.
+// End ends a failed request: with a problem before the first byte, else by aborting the connection. If the client has
+// disconnected, it neither writes nor logs.
 func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
 	rw, ok := w.(*response)
 	if begun := ok && rw.Status != 0; begun || c.Request.Context().Err() != nil {
 		if begun && !rw.gone && c.Request.Context().Err() == nil {
-			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(err.Error()))
+			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path",
+				Redacted(c.Request.URL.Path), "err", Redacted(err.Error()))
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -461,7 +470,7 @@ const (
 	opNotFound = "notFound"
 )
 
-// notFound answers paths that no route has.
+// notFound serves paths without a route.
 func (s *Kit) notFound(w http.ResponseWriter, r *http.Request) {
 	c := CallOf(r)
 	c.op = opNotFound

@@ -69,7 +69,8 @@ func (c *Call) invented() bool {
 	if c.Collection != nil {
 		return c.Collection.Invented
 	}
-	return c.Catalog != nil && slices.ContainsFunc(c.Catalog.Collections, func(coll *store.Collection) bool { return coll.Public && coll.Invented })
+	return c.Catalog != nil && slices.ContainsFunc(c.Catalog.Collections,
+		func(coll *store.Collection) bool { return coll.Public && coll.Invented })
 }
 
 func (s *Kit) feedback() page.Address {

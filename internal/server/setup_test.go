@@ -150,7 +150,8 @@ func serveWithout(t testing.TB) *api {
 }
 
 // serveOptions starts a server; before sees it before it works on jobs.
-func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options), before ...func(*surface.Server)) *api {
+func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options),
+	before ...func(*surface.Server)) *api {
 	t.Helper()
 	a := &api{t: t, store: st, logs: &lockedBuffer{}}
 	var h http.Handler
@@ -165,7 +166,8 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 	if change != nil {
 		change(&cfg)
 	}
-	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test", NewGeoPackage: gpkg.CreateBare}
+	o := server.Options{Config: cfg, Store: st, Logger: slog.New(slog.NewJSONHandler(a.logs, nil)), Version: "test",
+		NewGeoPackage: gpkg.CreateBare}
 	o.CursorKey = []byte("the same for all servers of a test")
 	o.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	t.Cleanup(func() { o.Tiles.Close() })

@@ -12,21 +12,21 @@ import (
 	"grense/internal/server/wire"
 )
 
-// A sink takes an answer piece by piece. Up to the configured size it stays in memory and goes out whole, with its length; from
-// there on it is streamed, in small pieces. One of many features begins as soon as the first of them tell that it will be long (spillAt). Callers append to buf, or add
-// fragments, and call spill between pieces, and finish at the end. A compressed answer is one gzip member, whole or streamed.
+// Sink writes a response piece by piece. Up to limits.buffer the response stays in memory and is sent with its length;
+// a longer one is streamed. SpillAt starts long ones early. Callers append to Buf or add fragments, call Spill between
+// pieces, and Finish at the end. A compressed response is one gzip member.
 type Sink struct {
 	Call   *Call
-	Writer http.ResponseWriter // nil: buf is part of another answer, and nothing is sent
+	Writer http.ResponseWriter // nil: Buf is part of another response, and nothing is sent
 	Buf    []byte              // plain, not sent
-	Gzip   bool                // the client takes it
+	Gzip   bool                // the client accepts it
 	member feature.Member
-	packed []byte // compressed, not sent; stands before buf
-	plain  int    // length in bytes of what packed holds
+	packed []byte // compressed, not sent; precedes Buf
+	plain  int    // bytes that packed has uncompressed
 	open   bool   // streaming has begun
-	copies bool   // what is sent is copied, too, since the answer is to be kept
+	copies bool   // bytes are copied when they are sent, since the response will be cached
 	copied []byte
-	held   int // bytes that flight knows of
+	held   int // bytes that Flight counts
 }
 
 func NewSink(c *Call, w http.ResponseWriter) *Sink {
@@ -37,7 +37,7 @@ func NewSink(c *Call, w http.ResponseWriter) *Sink {
 	return s
 }
 
-// add appends the JSON of a fragment; where it has a form that is ready and the client takes it, without compressing again.
+// Add appends a fragment. If it is compressed and the client accepts gzip, it is not compressed again.
 func (s *Sink) Add(f *feature.Fragment) {
 	if !s.Gzip || !f.Deflated() {
 		s.Buf = append(s.Buf, f.JSON...)
@@ -48,24 +48,24 @@ func (s *Sink) Add(f *feature.Fragment) {
 	s.plain += len(f.JSON)
 }
 
-// pack compresses what is plain.
+// pack compresses Buf.
 func (s *Sink) pack() {
 	s.packed = s.member.AppendText(s.packed, s.Buf)
 	s.plain += len(s.Buf)
 	s.Buf = s.Buf[:0]
 }
 
-// spill writes what has gathered when it is more than may stay in memory.
+// Spill sends the buffered bytes if they exceed the limit.
 func (s *Sink) Spill() error { return s.spillOf(0, 0) }
 
-// spillOf is spill of an answer that is done of all features; of one that may be too long to be kept all is 0.
+// spillOf is Spill for a response with done of all features; all is 0 if the response may be too long to cache.
 func (s *Sink) spillOf(done, all int) error {
 	if s.Writer == nil {
 		return s.Call.Request.Context().Err()
 	}
 	s.account()
 	n, most := len(s.Buf)+s.plain, int(s.Call.s.Config.Limits.Buffer)
-	if s.open { // in bytes as they go out
+	if s.open { // in bytes as they are sent
 		n, most = len(s.Buf)+len(s.packed), min(most, streamPiece)
 	}
 	if n < s.Call.s.Flight.Piece(most) {
@@ -75,16 +75,17 @@ func (s *Sink) spillOf(done, all int) error {
 }
 
 const (
-	// streamPiece is how much of an answer that is being sent gathers before it goes on, in bytes.
+	// streamPiece is the number of bytes to buffer before a streamed response goes on.
 	streamPiece = 256 << 10
-	// earlyPart is the part of the configured size from which on an answer of many features is begun before that much is made.
+	// earlyPart is the part of limits.buffer above which a response of many features starts early.
 	earlyPart = 32
-	// earlyPiece is how much of it gathers before it is begun, in bytes.
+	// earlyPiece is the number of bytes to buffer before such a response starts.
 	earlyPiece = 16 << 10
 )
 
-// spillAt is spill when done of all features are written. Many that will be longer together than a part of the configured size, as the first of them tell,
-// go out from then on: else their reader waits for bytes that are long made. Where rows change at any moment only what is read from one state of them does: else the answer would often be broken off.
+// SpillAt is Spill after done of all features. It starts a response early if its size, extrapolated from the features
+// so far, exceeds a part of limits.buffer. If rows may change, only responses from a snapshot start early: others would
+// often be aborted.
 func (s *Sink) SpillAt(done, all int) error {
 	if n := len(s.Buf) + s.plain; s.Writer != nil && !s.open && all >= LargeAnswer && n >= earlyPiece &&
 		n*all/done > int(s.Call.s.Config.Limits.Buffer)/earlyPart && (s.Call.Early != nil || !s.Call.Moves()) {
@@ -94,7 +95,8 @@ func (s *Sink) SpillAt(done, all int) error {
 	return s.spillOf(done, all)
 }
 
-// send writes what has gathered, and begins the answer with it, which is done of all features; of an answer that may be too long to be kept all is 0.
+// send sends the buffered bytes. The first call starts the response, which has done of all features; all is 0 if it may
+// be too long to cache.
 func (s *Sink) send(done, all int) error {
 	begins := !s.open
 	if begins {
@@ -122,7 +124,7 @@ func (s *Sink) send(done, all int) error {
 	return s.Call.Response.Push()
 }
 
-// sending is what goes out next.
+// sending returns the bytes to send next.
 func (s *Sink) sending() []byte {
 	if s.Gzip {
 		return s.packed
@@ -130,7 +132,7 @@ func (s *Sink) sending() []byte {
 	return s.Buf
 }
 
-// account tells flight what the answer holds.
+// account updates the bytes that Flight counts.
 func (s *Sink) account() {
 	n := cap(s.Buf) + cap(s.packed) + cap(s.copied)
 	s.Call.Hold(n - s.held)
@@ -151,7 +153,8 @@ func (s *Sink) flush() error {
 	return err
 }
 
-// ends is called where all is written but the time of the answer and what follows it (appendStamp), which a kept answer has anew each time.
+// Ends stores the response so far if it will be cached. Callers call it before they append the time of the response
+// (AppendStamp), which is new each time a cached response is sent.
 func (s *Sink) Ends() {
 	if s.Writer == nil || s.open && !s.copies {
 		return
@@ -171,7 +174,7 @@ func (s *Sink) Ends() {
 	k.stamped = true
 }
 
-// finish writes the rest. The sink is not used afterwards.
+// Finish sends the rest. The sink must not be used afterwards.
 func (s *Sink) Finish() error {
 	defer s.release()
 	if !s.open && s.plain == 0 && len(s.Buf) < wire.Worthwhile {
@@ -205,7 +208,7 @@ func (s *Sink) release() {
 	s.held = 0
 }
 
-// buffer is takeBuffer, but for a large one where memory is short.
+// buffer returns a buffer of the pool, or a small one if memory is short.
 func (c *Call) buffer() []byte {
 	b := wire.TakeBuffer()
 	if cap(b) > 4*limit.SmallPiece && c.s.Flight.Short() {
@@ -215,7 +218,7 @@ func (c *Call) buffer() []byte {
 	return b
 }
 
-// WriteOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
+// WriteOnce writes a complete response that is not cached, compressed if the client accepts it and it is long enough.
 func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 	if len(plain) < wire.Worthwhile || !wire.AcceptsGzip(c.Request) {
 		return c.send(w, plain, "")
@@ -228,7 +231,7 @@ func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 // WritePlain writes a whole answer that compressing would not make smaller, as a picture.
 func (c *Call) WritePlain(w http.ResponseWriter, plain []byte) error { return c.send(w, plain, "") }
 
-// send writes a whole answer with its length.
+// send writes a complete response with its length.
 func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
 	if h["Etag"] == nil {
@@ -252,8 +255,8 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	return err
 }
 
-// moves reports whether rows may change while the answer is made: in a database, and in a file that somebody has
-// written into since it was opened.
+// Moves reports whether rows may change while the response is built: in a database, and in a file that was written to
+// after it was opened.
 func (c *Call) Moves() bool {
 	if c.Catalog.Live {
 		return true

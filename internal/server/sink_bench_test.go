@@ -39,7 +39,8 @@ func BenchmarkItems(b *testing.B) {
 	} {
 		for _, n := range bb.sizes {
 			for _, coding := range []string{"identity", "gzip"} {
-				b.Run(bb.name+"/n="+strconv.Itoa(n)+"/"+coding, func(b *testing.B) { benchmarkItems(b, bb.source, bb.collection, n, coding) })
+				b.Run(bb.name+"/n="+strconv.Itoa(n)+"/"+coding,
+					func(b *testing.B) { benchmarkItems(b, bb.source, bb.collection, n, coding) })
 			}
 		}
 	}
@@ -86,7 +87,8 @@ func benched(b *testing.B, source string, change ...func(*config.Config)) *surfa
 	for _, f := range change {
 		f(&cfg)
 	}
-	srv, err := surface.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	srv, err := surface.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler),
+		Version: "test"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -28,7 +28,8 @@ type swollen struct {
 
 var errBroken = errors.New("the disk is gone")
 
-func (s *swollen) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *swollen) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return s.Store.Fetch(ctx, coll, rows, want, func(f *store.Feature) error {
 		if s.left.Add(-1) < 0 {
 			return errBroken
@@ -79,12 +80,16 @@ func TestAssembledAnswersHoldThePlainBytes(t *testing.T) {
 		vertices func(string) int
 		buffer   config.Size
 	}{
-		{"small", func(string) int { return 0 }, 4 << 20}, {"large", func(string) int { return 200 }, 4 << 20}, {"mixed", mixed, 4 << 20}, {"mixed, streamed", mixed, 30 << 10}, {"small, streamed", func(string) int { return 0 }, 1000},
+		{"small", func(string) int { return 0 }, 4 << 20}, {"large", func(string) int { return 200 }, 4 << 20},
+		{"mixed", mixed, 4 << 20}, {"mixed, streamed", mixed, 30 << 10},
+		{"small, streamed", func(string) int { return 0 }, 1000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a, _ := serveSwollen(t, tt.vertices, func(c *config.Config) { c.Limits.Buffer = tt.buffer })
-			for _, query := range []string{"limit=10", "limit=1", "limit=1&offset=5", "offset=400", "nr=9999", "limit=357", "limit=150&offset=30&sortby=-navn", "limit=20&properties=navn", "limit=20&skipGeometry=true", "limit=20&crs=http://www.opengis.net/def/crs/EPSG/0/25833"} {
+			for _, query := range []string{"limit=10", "limit=1", "limit=1&offset=5", "offset=400", "nr=9999",
+				"limit=357", "limit=150&offset=30&sortby=-navn", "limit=20&properties=navn",
+				"limit=20&skipGeometry=true", "limit=20&crs=http://www.opengis.net/def/crs/EPSG/0/25833"} {
 				path := "/collections/kommuner/items?" + query
 				var sizes []int
 				for range 3 { // from the store, found again, deflated
@@ -96,14 +101,16 @@ func TestAssembledAnswersHoldThePlainBytes(t *testing.T) {
 					if got, want := stamped(gunzip(t, z.Body)), stamped(plain.Body); got != want {
 						t.Fatalf("%s: %d bytes, want %d", query, len(got), len(want))
 					}
-					for _, h := range []string{"ETag", "Vary", "Content-Type", "Content-Crs", "Link", "OGC-NumberMatched", "OGC-NumberReturned", "Cache-Control"} {
+					for _, h := range []string{"ETag", "Vary", "Content-Type", "Content-Crs", "Link",
+						"OGC-NumberMatched", "OGC-NumberReturned", "Cache-Control"} {
 						if got, want := z.Header.Get(h), plain.Header.Get(h); got != want {
 							t.Errorf("%s: %s %q, want %q", query, h, got, want)
 						}
 					}
 					for _, r := range []answer{z, plain} {
 						n := len(plain.Body)
-						if streamed := r.ContentLength < 0; n > int(tt.buffer)+6<<10 && !streamed || n < int(tt.buffer) && streamed {
+						if streamed := r.ContentLength < 0; n > int(tt.buffer)+6<<10 && !streamed ||
+							n < int(tt.buffer) && streamed {
 							t.Errorf("%s: length %d of %d bytes", query, r.ContentLength, n)
 						}
 					}
@@ -151,11 +158,13 @@ func TestAssembledAnswerKeepsLengthAndValidators(t *testing.T) {
 		}
 	}
 	head := a.do("HEAD", path, "Accept-Encoding", "gzip").wants(200)
-	if len(head.Body) != 0 || head.Header.Get("ETag") != z.Header.Get("ETag") || head.Header.Get("Vary") != z.Header.Get("Vary") {
+	if len(head.Body) != 0 || head.Header.Get("ETag") != z.Header.Get("ETag") ||
+		head.Header.Get("Vary") != z.Header.Get("Vary") {
 		t.Errorf("HEAD: %d bytes, %v", len(head.Body), head.Header)
 	}
 	same := a.get(path, "Accept-Encoding", "gzip", "If-None-Match", z.Header.Get("ETag")).wants(304)
-	if len(same.Body) != 0 || same.Header.Get("Content-Encoding") != "" || same.Header.Get("ETag") != z.Header.Get("ETag") {
+	if len(same.Body) != 0 || same.Header.Get("Content-Encoding") != "" ||
+		same.Header.Get("ETag") != z.Header.Get("ETag") {
 		t.Errorf("304: %d bytes, %v", len(same.Body), same.Header)
 	}
 }
@@ -179,7 +188,8 @@ func TestFailureAfterTheFirstByteAborts(t *testing.T) {
 		}
 		b, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		if res.StatusCode != 200 || err == nil || bytes.Contains(b, []byte(errBroken.Error())) || bytes.Contains(b, []byte("about:blank")) {
+		if res.StatusCode != 200 || err == nil || bytes.Contains(b, []byte(errBroken.Error())) ||
+			bytes.Contains(b, []byte("about:blank")) {
 			t.Errorf("%s: status %d, %d bytes, %v", coding, res.StatusCode, len(b), err)
 		}
 		s.left.Store(3)

@@ -83,8 +83,10 @@ func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 				w.FromDisk()
 				start := time.Now()
 				n, err := send(w)
-				if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.gone != c.ended || w.bytes != n || (r.files > 0) != (way == "of a file") {
-					t.Errorf("%d bytes in a second, slowest %d, %s: %d bytes, %d counted, %v", c.speed, c.slowest, way, n, w.bytes, err)
+				if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.gone != c.ended ||
+					w.bytes != n || (r.files > 0) != (way == "of a file") {
+					t.Errorf("%d bytes in a second, slowest %d, %s: %d bytes, %d counted, %v", c.speed, c.slowest, way,
+						n, w.bytes, err)
 				}
 				if took := time.Since(start); c.ended && took > time.Minute {
 					t.Errorf("%d bytes in a second, slowest %d, %s: ended after %v", c.speed, c.slowest, way, took)

@@ -48,7 +48,8 @@ func TestKeyFormOfOtherOriginsIsRefused(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	form := url.Values{"key": {a.key}}.Encode()
-	for origin, want := range map[string]int{"": 303, a.URL: 303, "https://evil.example": 400, "null": 400, a.URL + ".evil.example": 400, "file://": 400} {
+	for origin, want := range map[string]int{"": 303, a.URL: 303, "https://evil.example": 400, "null": 400,
+		a.URL + ".evil.example": 400, "file://": 400} {
 		var header []string
 		if origin != "" {
 			header = []string{"Origin", origin}
@@ -61,8 +62,12 @@ func TestKeyFormOfOtherOriginsIsRefused(t *testing.T) {
 
 func TestForwardedPrefixIsAPath(t *testing.T) {
 	t.Parallel()
-	a := serve(t, "", func(c *config.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	for prefix, want := range map[string]string{"/geo": "/geo", "/geo/": "/geo", "/a/b": "/a/b", "/..": "", "/a/../b": "", "/./a": "", "/a//b": "", "a": "", "//evil.example": ""} {
+	a := serve(t, "", func(c *config.Config) {
+		c.TrustedProxies = []netip.Prefix{
+			netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	for prefix, want := range map[string]string{"/geo": "/geo", "/geo/": "/geo", "/a/b": "/a/b", "/..": "",
+		"/a/../b": "", "/./a": "", "/a//b": "", "a": "", "//evil.example": ""} {
 		for _, l := range a.get("/", "X-Forwarded-Prefix", prefix).wants(http.StatusOK).links() {
 			if l.Rel == "data" && !strings.HasSuffix(l.Href, want+"/collections") || strings.Contains(l.Href, "..") {
 				t.Errorf("%s: %s", prefix, l.Href)
@@ -133,7 +138,8 @@ func TestDefinitionForbidsWhatTheServerForbids(t *testing.T) {
 func TestRunsOfOneLetterAreTheirOwnWord(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	if n := a.get("/collections/kommuner/items?limit=1&q=" + strings.Repeat("a", 50)).wants(http.StatusOK).json()["numberMatched"]; n != 0.0 {
+	if n := a.get("/collections/kommuner/items?limit=1&q=" + strings.Repeat("a", 50)).wants(
+		http.StatusOK).json()["numberMatched"]; n != 0.0 {
 		t.Errorf("%v features have a word of fifty a", n)
 	}
 	if n := a.get("/collections/kommuner/items?limit=1&q=a").wants(http.StatusOK).json()["numberMatched"]; n == 0.0 {

@@ -64,7 +64,8 @@ func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, er
 	return p, err
 }
 
-func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return s.turn(limit.CostOfFetch(rows), func(ctx context.Context) error {
 		count, done := s.s.Turns.Counted(ctx, fn)
 		defer done()

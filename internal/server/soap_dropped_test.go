@@ -12,7 +12,8 @@ import (
 
 // sampleValues holds a valid text of each simple type; sampleFields one of each required field whose type says too little.
 var (
-	sampleValues = map[string]string{"string": "Oslo", "int": "7", "long": "7", "boolean": "true", "dateTime": "2020-01-01T00:00:00Z", "date": "2020-01-01"}
+	sampleValues = map[string]string{"string": "Oslo", "int": "7", "long": "7", "boolean": "true",
+		"dateTime": "2020-01-01T00:00:00Z", "date": "2020-01-01"}
 	sampleFields = map[string]string{"kommunenummer": "0301", "gaardsnummer": "1-9999", "soeketekst": "norske"}
 )
 
@@ -31,7 +32,8 @@ type contractField struct {
 
 // element writes an element of the contract with attributes as they are given.
 func (f contractField) element(attributes, content string) string {
-	return fmt.Sprintf(`<f:%s xmlns:f="%s%s" %s>%s</f:%[1]s>`, f.Name, placename.DefaultBase, f.schema.Path, attributes, content)
+	return fmt.Sprintf(`<f:%s xmlns:f="%s%s" %s>%s</f:%[1]s>`, f.Name, placename.DefaultBase, f.schema.Path, attributes,
+		content)
 }
 
 // contractFields returns the fields of a type, inherited ones first; none for a simple type.
@@ -88,22 +90,27 @@ func (f contractField) content() string {
 
 // requestWith is a request of an operation with its required fields, and the field at path, which write writes.
 func requestWith(op string, path []string, write func(contractField) string) string {
-	return contractField{placename.Field{Name: op}, placename.TheContract().Type(op).Schema}.element("", contentWith(op, path, write))
+	return contractField{placename.Field{Name: op}, placename.TheContract().Type(op).Schema}.element(
+		"", contentWith(op, path, write))
 }
 
 // oddForms write a field with valid content in ways that could pass for absent.
 var oddForms = map[string]func(f contractField, content string) string{
-	"nil with content":         func(f contractField, content string) string { return f.element(nilled, content) },
-	"nil as 1 with content":    func(f contractField, content string) string { return f.element(nilAs1, content) },
-	"nil no boolean":           func(f contractField, content string) string { return f.element(nilMaybe, content) },
-	"nil no boolean, empty":    func(f contractField, _ string) string { return f.element(nilMaybe, "") },
-	"nil empty, empty":         func(f contractField, _ string) string { return f.element(nilEmpty, "") },
-	"attribute":                func(f contractField, _ string) string { return f.element(`value="Oslo"`, "") },
-	"attribute beside content": func(f contractField, content string) string { return f.element(`value="Oslo"`, content) },
-	"attribute beside nil":     func(f contractField, _ string) string { return f.element(`value="Oslo" `+nilled, "") },
-	"qualified attribute":      func(f contractField, content string) string { return f.element(`f:value="Oslo"`, content) },
-	"item in an attribute":     func(f contractField, _ string) string { return f.element(`item="0301"`, "") },
-	"reference":                func(f contractField, _ string) string { return f.element(`href="#id0"`, "") },
+	"nil with content":      func(f contractField, content string) string { return f.element(nilled, content) },
+	"nil as 1 with content": func(f contractField, content string) string { return f.element(nilAs1, content) },
+	"nil no boolean":        func(f contractField, content string) string { return f.element(nilMaybe, content) },
+	"nil no boolean, empty": func(f contractField, _ string) string { return f.element(nilMaybe, "") },
+	"nil empty, empty":      func(f contractField, _ string) string { return f.element(nilEmpty, "") },
+	"attribute":             func(f contractField, _ string) string { return f.element(`value="Oslo"`, "") },
+	"attribute beside content": func(f contractField, content string) string {
+		return f.element(`value="Oslo"`, content)
+	},
+	"attribute beside nil": func(f contractField, _ string) string { return f.element(`value="Oslo" `+nilled, "") },
+	"qualified attribute": func(f contractField, content string) string {
+		return f.element(`f:value="Oslo"`, content)
+	},
+	"item in an attribute": func(f contractField, _ string) string { return f.element(`item="0301"`, "") },
+	"reference":            func(f contractField, _ string) string { return f.element(`href="#id0"`, "") },
 	"attribute of a draft of XML Schema": func(f contractField, content string) string {
 		return f.element(`xmlns:o="http://www.w3.org/1999/XMLSchema-instance" o:null="1"`, content)
 	},
@@ -142,9 +149,11 @@ func TestNoCriterionIsIgnored(t *testing.T) {
 	sent := 0
 	refused := func(op, what, name, request string) {
 		t.Helper()
-		for ns, media := range map[string]string{placename.Envelope11: "text/xml", placename.Envelope12: "application/soap+xml"} {
+		for ns, media := range map[string]string{placename.Envelope11: "text/xml",
+			placename.Envelope12: "application/soap+xml"} {
 			r := a.post(endpoint, media, inEnvelope(ns, request))
-			if sent++; !bytes.Contains(r.Body, []byte("VALIDATION")) || !bytes.Contains(r.Body, []byte(name)) || bytes.Contains(r.Body, []byte("Response")) {
+			if sent++; !bytes.Contains(r.Body, []byte("VALIDATION")) || !bytes.Contains(r.Body, []byte(name)) ||
+				bytes.Contains(r.Body, []byte("Response")) {
 				t.Errorf("%s, %s: %d %.600s\n%s", op, what, r.StatusCode, r.Body, request)
 			}
 		}
@@ -159,14 +168,22 @@ func TestNoCriterionIsIgnored(t *testing.T) {
 		for _, path := range contractPaths(op, nil) {
 			field, where := path[len(path)-1], strings.Join(path, "/")
 			for what, odd := range oddForms {
-				refused(op, what+" of "+where, field, requestWith(op, path, func(f contractField) string { return odd(f, f.content()) }))
+				refused(op, what+" of "+where, field, requestWith(
+					op, path, func(f contractField) string { return odd(f, f.content()) }))
 			}
 			if len(path) > 1 {
-				refused(op, where+" as an attribute", field, requestWith(op, path[:len(path)-1], func(f contractField) string { return f.element(field+`="Oslo"`, f.content()) }))
+				refused(op, where+" as an attribute", field,
+					requestWith(op, path[:len(path)-1], func(
+						f contractField) string {
+						return f.element(field+`="Oslo"`, f.content())
+					}))
 			}
 			if field == "item" || field == "entry" {
 				for _, n := range []int{1, 3} {
-					refused(op, where+" all nil", path[len(path)-2], requestWith(op, path, func(f contractField) string { return strings.Repeat(f.element(nilled, ""), n) }))
+					refused(op, where+" all nil", path[len(path)-2],
+						requestWith(op, path, func(f contractField) string {
+							return strings.Repeat(f.element(nilled, ""), n)
+						}))
 				}
 			}
 		}
@@ -205,7 +222,8 @@ func TestNilIsAbsent(t *testing.T) {
 			with := func(before, after string) string {
 				return ask(requestWith(op, path, func(f contractField) string {
 					none := f.element(nilled, "")
-					return strings.ReplaceAll(before, "nil", none) + f.element("", contentWith(f.Type, nil, nil)) + strings.ReplaceAll(after, "nil", none)
+					return strings.ReplaceAll(before, "nil", none) + f.element("", contentWith(f.Type, nil, nil)) +
+						strings.ReplaceAll(after, "nil", none)
 				}))
 			}
 			if items++; with("nil", "nilnil") != with("", "") {

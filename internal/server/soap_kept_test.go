@@ -42,7 +42,8 @@ func unzipped(r answer) string {
 
 // enveloped is a message of SOAP 1.1 that asks for r.
 func enveloped(r placename.Request) string {
-	return `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil, r, placename.DefaultBase)) + `</S:Body></S:Envelope>`
+	return `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` +
+		string(placename.AppendRequest(nil, r, placename.DefaultBase)) + `</S:Body></S:Envelope>`
 }
 
 // TestKeptSearchesAreWhatIsFound: whatever is kept of a search is, byte for byte, what a server without kept answers gives, in each version and coding.
@@ -53,12 +54,15 @@ func TestKeptSearchesAreWhatIsFound(t *testing.T) {
 	messages := map[string][]string{"text/xml; charset=utf-8": nil, "application/soap+xml; charset=utf-8": nil}
 	for _, op := range placename.TheContract().Operations {
 		for media := range messages {
-			messages[media] = append(messages[media], string(placename.ExampleRequest(op.Name, strings.HasPrefix(media, "application"), placename.DefaultBase)))
+			messages[media] = append(messages[media], string(
+				placename.ExampleRequest(op.Name, strings.HasPrefix(media, "application"), placename.DefaultBase)))
 		}
 	}
 	some := "*berg*"
-	messages["text/xml; charset=utf-8"] = append(messages["text/xml; charset=utf-8"], enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &some}}),
-		enveloped(&placename.FindSkrivemaater{SkrivemaateSoek: placename.SkrivemaateSoek{Stedsnavn: &some}, Flags: placename.Flags{BeregnVisningsnavn: true, InkluderGeometri: true}}))
+	messages["text/xml; charset=utf-8"] = append(messages["text/xml; charset=utf-8"],
+		enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &some}}),
+		enveloped(&placename.FindSkrivemaater{SkrivemaateSoek: placename.SkrivemaateSoek{Stedsnavn: &some},
+			Flags: placename.Flags{BeregnVisningsnavn: true, InkluderGeometri: true}}))
 	for media, list := range messages {
 		for _, message := range list {
 			for _, coding := range []string{"gzip", "identity"} {
@@ -98,12 +102,16 @@ func TestKeptSearchesAreOfTheQuestion(t *testing.T) {
 	const media = "text/xml"
 	want := a.askedBefore(media, enveloped(&r))
 	again := r
-	again.StedsnavnContext = placename.StedsnavnContext{ClientIdentification: "another", SystemVersion: "2", Locale: "en"}
-	if got := a.post(endpoint, media, strings.ReplaceAll(enveloped(&again), "S:", "soapenv:")+"<!-- again -->"); got.StatusCode == http.StatusOK {
+	again.StedsnavnContext = placename.StedsnavnContext{ClientIdentification: "another", SystemVersion: "2",
+		Locale: "en"}
+	if got := a.post(endpoint, media, strings.ReplaceAll(enveloped(&again), "S:",
+		"soapenv:")+"<!-- again -->"); got.StatusCode == http.StatusOK {
 		t.Fatalf("%.300s", got.Body) // the prefix is not declared
 	}
-	shared := strings.ReplaceAll(strings.ReplaceAll(enveloped(&again), "S:", "soapenv:"), "xmlns:S=", "xmlns:soapenv=") + "\n<!-- again -->"
-	if got := a.post(endpoint, media, shared).wants(http.StatusOK); !a.wasCached(got) || string(got.Body) != string(want.Body) {
+	shared := strings.ReplaceAll(strings.ReplaceAll(enveloped(&again), "S:", "soapenv:"), "xmlns:S=",
+		"xmlns:soapenv=") + "\n<!-- again -->"
+	if got := a.post(endpoint, media, shared).wants(http.StatusOK); !a.wasCached(got) ||
+		string(got.Body) != string(want.Body) {
 		t.Errorf("the same question of another program: kept %v, %.300s", a.wasCached(got), got.Body)
 	}
 	if !strings.Contains(a.logs.String(), `"client":"another"`) {
@@ -117,13 +125,15 @@ func TestKeptSearchesAreOfTheQuestion(t *testing.T) {
 	} {
 		changed := r
 		change(&changed)
-		if got := a.post(endpoint, media, enveloped(&changed)).wants(http.StatusOK); a.wasCached(got) || string(got.Body) == string(want.Body) {
+		if got := a.post(endpoint, media, enveloped(&changed)).wants(http.StatusOK); a.wasCached(got) ||
+			string(got.Body) == string(want.Body) {
 			t.Errorf("another %s has the answer of the first question", what)
 		}
 	}
 	const header = `<S:Header xmlns:w="http://www.w3.org/2005/08/addressing"><w:MessageID S:mustUnderstand="1">urn:id:%</w:MessageID></S:Header><S:Body>`
 	for _, id := range []string{"1", "2", "3"} {
-		got := a.post(endpoint, media, strings.Replace(enveloped(&r), "<S:Body>", strings.Replace(header, "%", id, 1), 1)).wants(http.StatusOK)
+		got := a.post(endpoint, media, strings.Replace(enveloped(&r), "<S:Body>", strings.Replace(header, "%", id, 1),
+			1)).wants(http.StatusOK)
 		if !strings.Contains(string(got.Body), "urn:id:"+id) {
 			t.Errorf("message %s: %.500s", id, got.Body)
 		}
@@ -182,7 +192,9 @@ func TestSearchesAreAnsweredWhileTheDataAreSwapped(t *testing.T) {
 		}
 	}
 	typed := url.Values{"operation": {"findSteder"}, "Stedsnavn": {name}}
-	if code, got := a.postWhileSwapped(path, "status9", "/soap/stedsnavn/v1?f=html", "application/x-www-form-urlencoded", typed.Encode()); code != http.StatusOK || !strings.Contains(got, "status9") {
+	if code, got := a.postWhileSwapped(path, "status9", "/soap/stedsnavn/v1?f=html",
+		"application/x-www-form-urlencoded", typed.Encode()); code != http.StatusOK ||
+		!strings.Contains(got, "status9") {
 		t.Errorf("by form: status %d, %.500s", code, got)
 	}
 }
@@ -193,7 +205,8 @@ func (a *api) postWhileSwapped(path, status, to, media, message string) (code in
 	t.Helper()
 	return a.postAfter(func() {
 		next := copyOfRegister(t)
-		if err := sqlitex.Execute(writable(t, next), "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
+		if err := sqlitex.Execute(writable(t, next), "UPDATE sted SET stedstatus = ?",
+			&sqlitex.ExecOptions{Args: []any{status}}); err != nil {
 			t.Error(err)
 		}
 		if err := errors.Join(os.Rename(next, path), a.srv.Reload(t.Context())); err != nil {
@@ -206,7 +219,8 @@ func (a *api) postWhileSwapped(path, status, to, media, message string) (code in
 func (a *api) postAfter(swap func(), to, media, message string) (code int, got string) {
 	t := a.t
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+to, &swappingBody{Reader: strings.NewReader(message), swap: swap})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+to,
+		&swappingBody{Reader: strings.NewReader(message), swap: swap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,10 +271,12 @@ func TestKeptSearchesFollowTheData(t *testing.T) {
 	message := enveloped(&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &name}})
 	for n := range 3 {
 		status := "status" + strconv.Itoa(n)
-		if err := sqlitex.Execute(db, "UPDATE sted SET stedstatus = ?", &sqlitex.ExecOptions{Args: []any{status}}); err != nil {
+		if err := sqlitex.Execute(db, "UPDATE sted SET stedstatus = ?",
+			&sqlitex.ExecOptions{Args: []any{status}}); err != nil {
 			t.Fatal(err)
 		}
-		if r := a.post(endpoint, "text/xml", message).wants(http.StatusOK); !strings.Contains(string(r.Body), status) || a.wasCached(r) {
+		if r := a.post(endpoint, "text/xml", message).wants(http.StatusOK); !strings.Contains(string(r.Body), status) ||
+			a.wasCached(r) {
 			t.Errorf("after change %d: kept %v, %.500s", n, a.wasCached(r), r.Body)
 		}
 		if r := a.askedBefore("text/xml", message); !strings.Contains(string(r.Body), status) {
@@ -281,11 +297,14 @@ func TestSearchesStateTheirLength(t *testing.T) {
 			for i := range 6 {
 				coding := []string{"identity", "gzip"}[i%4/3]
 				got := a.post(endpoint, "text/xml", message, "Accept-Encoding", coding).wants(http.StatusOK)
-				if unzipped(got) != string(want.Body) || got.Header.Get("Content-Length") != strconv.Itoa(len(got.Body)) {
-					t.Errorf("%v, time %d, %s: length %s of %d bytes, of which read first %d", search, i, coding, got.Header.Get("Content-Length"), len(got.Body), len(want.Body))
+				if unzipped(got) != string(want.Body) || got.Header.Get("Content-Length") != strconv.Itoa(
+					len(got.Body)) {
+					t.Errorf("%v, time %d, %s: length %s of %d bytes, of which read first %d", search, i, coding,
+						got.Header.Get("Content-Length"), len(got.Body), len(want.Body))
 				}
 				for _, field := range sameHeaders {
-					if x, y := got.Header.Values(field), want.Header.Values(field); coding == "identity" && !slices.Equal(x, y) {
+					if x, y := got.Header.Values(field), want.Header.Values(field); coding == "identity" &&
+						!slices.Equal(x, y) {
 						t.Errorf("%v, time %d: %s is %q, want %q", search, i, field, x, y)
 					}
 				}

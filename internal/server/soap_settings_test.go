@@ -21,7 +21,8 @@ func example(op string) string {
 func TestOptionsAndRefusalsOfSOAPNameTheSameMethods(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, nil)
-	for path, want := range map[string]string{endpoint: "POST, OPTIONS", endpoint + "?wsdl": "GET, HEAD, POST, OPTIONS", endpoint + "?singleWsdl": "GET, HEAD, POST, OPTIONS",
+	for path, want := range map[string]string{endpoint: "POST, OPTIONS", endpoint + "?wsdl": "GET, HEAD, POST, OPTIONS",
+		endpoint + "?singleWsdl":         "GET, HEAD, POST, OPTIONS",
 		"/v1/soap/stedsnavn/v1/sted.xsd": "GET, HEAD, OPTIONS"} {
 		for _, method := range []string{"OPTIONS", "PATCH"} {
 			req, _ := http.NewRequestWithContext(t.Context(), method, a.URL+path, nil)
@@ -41,7 +42,8 @@ func TestOneFileDescribesAll(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, nil)
 	b := a.get(endpoint + "?singleWsdl").wants(200).Body
-	if bytes.Contains(b, []byte("schemaLocation")) || !bytes.Contains(b, []byte(`location="`+a.URL+endpoint+`"`)) || bytes.Count(b, []byte("<xs:complexType ")) != bytes.Count(b, []byte("</xs:complexType>")) {
+	if bytes.Contains(b, []byte("schemaLocation")) || !bytes.Contains(b, []byte(`location="`+a.URL+endpoint+`"`)) ||
+		bytes.Count(b, []byte("<xs:complexType ")) != bytes.Count(b, []byte("</xs:complexType>")) {
 		t.Errorf("%.500s", b)
 	}
 }
@@ -51,7 +53,9 @@ func TestFaultsByTheStatusesOfSOAPAlone(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[int][3]int{0: {401, 413, 415}, 500: {500, 500, 415}} {
 		a := serveRegister(t, func(c *config.Config) { c.Auth, c.SOAP.HTTPStatus = "required", setting })
-		for i, r := range []answer{a.post(endpoint, "text/xml", example("findSteder")), a.post(endpoint, "text/xml", strings.Repeat("x", 2<<20), "X-API-Key", a.key), a.post(endpoint, "text/plain", "x", "X-API-Key", a.key)} {
+		for i, r := range []answer{a.post(endpoint, "text/xml", example("findSteder")),
+			a.post(endpoint, "text/xml", strings.Repeat("x", 2<<20), "X-API-Key", a.key),
+			a.post(endpoint, "text/plain", "x", "X-API-Key", a.key)} {
 			if r.StatusCode != want[i] || !bytes.Contains(r.Body, []byte("Fault>")) {
 				t.Errorf("http_status %d, request %d: %d %s", setting, i, r.StatusCode, r.Body)
 			}
@@ -77,7 +81,8 @@ func TestTypedNilsAreConfigured(t *testing.T) {
 	for setting, want := range map[string]bool{"plain": false, "typed": true} {
 		a := serveRegister(t, func(c *config.Config) { c.SOAP.NilTypes = setting; keepsNone(c) })
 		b := a.post(endpoint, "text/xml", enveloped(&placename.FindVedtak{})).wants(200).Body
-		if nobody := bytes.Contains(b, []byte(`<t:vedtattAv xsi:nil="true"/>`)); bytes.Contains(b, []byte(typed)) != want || nobody == want {
+		if nobody := bytes.Contains(b, []byte(`<t:vedtattAv xsi:nil="true"/>`)); bytes.Contains(
+			b, []byte(typed)) != want || nobody == want {
 			t.Errorf("%s: typed %v, plain %v", setting, !want, nobody)
 		}
 	}
@@ -90,7 +95,9 @@ func TestGeometryIsWrittenInTheConfiguredSystem(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(example("findSteder"), "Oslo*", "Os*", 1)
 	body = regexp.MustCompile(`<t:kommunerIds>.*</t:kommunerIds>`).ReplaceAllString(body, "")
-	for setting, want := range map[int]string{4258: `^[0-9]{1,2}\.[0-9]{1,7} [5-7][0-9]\.[0-9]{1,7}$`, 25833: `^-?[0-9]{1,6}(\.[0-9]{1,2})? [67][0-9]{6}(\.[0-9]{1,2})?$`, 25832: `^[0-9]{6,7}(\.[0-9]{1,2})? [67][0-9]{6}`,
+	for setting, want := range map[int]string{4258: `^[0-9]{1,2}\.[0-9]{1,7} [5-7][0-9]\.[0-9]{1,7}$`,
+		25833: `^-?[0-9]{1,6}(\.[0-9]{1,2})? [67][0-9]{6}(\.[0-9]{1,2})?$`,
+		25832: `^[0-9]{6,7}(\.[0-9]{1,2})? [67][0-9]{6}`,
 		25835: `^-?[0-9]{1,6}(\.[0-9]{1,2})? [67][0-9]{6}(\.[0-9]{1,2})?$`} {
 		a := serveRegister(t, func(c *config.Config) { c.SOAP.CRS = setting })
 		found := point.FindAllSubmatch(a.post(endpoint, "text/xml", body).wants(200).Body, -1)
@@ -102,7 +109,8 @@ func TestGeometryIsWrittenInTheConfiguredSystem(t *testing.T) {
 				t.Errorf("%d: %s", setting, p)
 			}
 		}
-		if xsd := a.get("/soap/stedsnavn/v1/servicetyper.xsd").wants(200).Body; !bytes.Contains(xsd, []byte("WKT in EPSG:"+strconv.Itoa(setting))) {
+		if xsd := a.get("/soap/stedsnavn/v1/servicetyper.xsd").wants(200).Body; !bytes.Contains(
+			xsd, []byte("WKT in EPSG:"+strconv.Itoa(setting))) {
 			t.Errorf("the schema does not name EPSG:%d", setting)
 		}
 	}
@@ -116,7 +124,8 @@ func TestMetricsNameTheOperationOfSOAP(t *testing.T) {
 	a.post(endpoint, "text/xml", strings.ReplaceAll(example("findVedtak"), "findVedtak", "findAlt")).wants(500)
 	w := httptest.NewRecorder()
 	a.srv.MetricsHandler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`operation="soap.findBoeker",status="200"} 1`, `operation="soap.findVedtak",status="500"} 1`, `operation="soap",status="500"} 1`} {
+	for _, want := range []string{`operation="soap.findBoeker",status="200"} 1`,
+		`operation="soap.findVedtak",status="500"} 1`, `operation="soap",status="500"} 1`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %s", want)
 		}

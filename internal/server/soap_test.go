@@ -84,8 +84,11 @@ func TestSOAPAnswersAtBothMountsWithAKey(t *testing.T) {
 				}
 				body := string(placename.ExampleRequest(op.Name, soap12, placename.DefaultBase))
 				r := a.post(mount+endpoint, media, body)
-				if r.StatusCode != 401 || !bytes.Contains(r.Body, []byte("AUTHENTICATION")) || !strings.HasPrefix(r.Header.Get("WWW-Authenticate"), "Basic") || bytes.Contains(r.Body, []byte("<item>")) {
-					t.Errorf("%s without a key: %d %q %s", op.Name, r.StatusCode, r.Header.Get("WWW-Authenticate"), r.Body)
+				if r.StatusCode != 401 || !bytes.Contains(r.Body, []byte("AUTHENTICATION")) ||
+					!strings.HasPrefix(r.Header.Get("WWW-Authenticate"), "Basic") ||
+					bytes.Contains(r.Body, []byte("<item>")) {
+					t.Errorf("%s without a key: %d %q %s", op.Name, r.StatusCode, r.Header.Get("WWW-Authenticate"),
+						r.Body)
 				}
 				for _, h := range [][2]string{{"X-API-Key", a.key}, {"Authorization", basic("any", a.key)}} {
 					r := a.post(mount+endpoint, media, body, h[0], h[1]).wants(200)
@@ -96,7 +99,9 @@ func TestSOAPAnswersAtBothMountsWithAKey(t *testing.T) {
 			}
 		}
 	}
-	r := a.post(endpoint, "text/xml; charset=utf-8", string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)), "X-API-Key", a.key, "Accept-Encoding", "gzip").wants(200)
+	r := a.post(endpoint, "text/xml; charset=utf-8", string(
+		placename.ExampleRequest("findSteder", false, placename.DefaultBase)), "X-API-Key", a.key, "Accept-Encoding",
+		"gzip").wants(200)
 	if r.Header.Get("Content-Encoding") == "gzip" && !bytes.Contains(gunzip(t, r.Body), []byte("findStederResponse")) {
 		t.Error("the compressed answer differs")
 	}
@@ -109,9 +114,12 @@ func TestSOAPRefusals(t *testing.T) {
 		method, path, media, body string
 		status                    int
 	}{
-		{"GET", endpoint, "", "", 405}, {"PUT", endpoint, "text/xml", "x", 405}, {"DELETE", endpoint, "", "", 405}, {"POST", "/soap/stedsnavn/v1/sted.xsd", "text/xml", "x", 405},
-		{"GET", "/soap/stedsnavn/v1/nope.xsd", "", "", 404}, {"GET", "/soap/stedsnavn/v1/..%2f..%2fetc%2fpasswd", "", "", 404},
-		{"POST", endpoint, "application/json", "{}", 415}, {"POST", endpoint, "text/xml", "<x/>", 500}, {"POST", endpoint, "text/xml", strings.Repeat("x", 2<<20), 413},
+		{"GET", endpoint, "", "", 405}, {"PUT", endpoint, "text/xml", "x", 405}, {"DELETE", endpoint, "", "", 405},
+		{"POST", "/soap/stedsnavn/v1/sted.xsd", "text/xml", "x", 405},
+		{"GET", "/soap/stedsnavn/v1/nope.xsd", "", "", 404},
+		{"GET", "/soap/stedsnavn/v1/..%2f..%2fetc%2fpasswd", "", "", 404},
+		{"POST", endpoint, "application/json", "{}", 415}, {"POST", endpoint, "text/xml", "<x/>", 500},
+		{"POST", endpoint, "text/xml", strings.Repeat("x", 2<<20), 413},
 	} {
 		req, _ := http.NewRequestWithContext(t.Context(), tt.method, a.URL+tt.path, strings.NewReader(tt.body))
 		if tt.media != "" {
@@ -152,7 +160,8 @@ func TestSOAPDescriptionsHaveAValidatorForEachEncoding(t *testing.T) {
 		for _, coding := range []string{"identity", "gzip"} {
 			r := a.get(path, "Accept-Encoding", coding).wants(200)
 			tag := r.Header.Get("ETag")
-			if got := r.Header.Get("Content-Encoding"); (got == "gzip") != (coding == "gzip") || r.Header.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(tag, `"`) {
+			if got := r.Header.Get("Content-Encoding"); (got == "gzip") != (coding == "gzip") ||
+				r.Header.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(tag, `"`) {
 				t.Errorf("%s as %s: %v", path, coding, r.Header)
 			}
 			a.get(path, "Accept-Encoding", coding, "If-None-Match", tag).wants(304)
@@ -181,20 +190,24 @@ func TestSOAPPageLetsPeopleTry(t *testing.T) {
 		}
 	}
 	page = string(a.get("/v1/soap/stedsnavn/v1?part=programs&lang=en").wants(200).Body)
-	for _, want := range []string{"SoekServiceWS?wsdl", `href="` + a.URL + `/v1/codelists`, "lang=nn&amp;part=programs"} {
+	for _, want := range []string{"SoekServiceWS?wsdl", `href="` + a.URL + `/v1/codelists`,
+		"lang=nn&amp;part=programs"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the part for programs lacks %q", want)
 		}
 	}
 	a.get("/soap/stedsnavn/v1?part=x").wants(400)
 	a.get("/soap/stedsnavn/v1?operation=dropTables").wants(400)
-	form := url.Values{"operation": {"findSteder"}, "request": {string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))}}.Encode()
+	form := url.Values{"operation": {"findSteder"}, "request": {
+		string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))}}.Encode()
 	a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form).wants(401)
-	r := a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form, "Cookie", "grense_key="+a.key).wants(200)
+	r := a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form, "Cookie", "grense_key="+a.key).wants(
+		200)
 	if !bytes.Contains(r.Body, []byte("findStederResponse")) {
 		t.Errorf("no answer in the page: %.500s", r.Body)
 	}
-	a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form, "Cookie", "grense_key="+a.key, "Sec-Fetch-Site", "cross-site").wants(400)
+	a.post("/soap/stedsnavn/v1", "application/x-www-form-urlencoded", form, "Cookie", "grense_key="+a.key,
+		"Sec-Fetch-Site", "cross-site").wants(400)
 }
 
 func TestCodeListsAreOpen(t *testing.T) {
@@ -229,7 +242,8 @@ func TestCodeListsAreOpen(t *testing.T) {
 	}
 	a.get("/codelists/nope").wants(404)
 	a.get("/codelists?f=html").wants(200)
-	if rows, err := csv.NewReader(bytes.NewReader(a.get("/codelists?f=csv").wants(200).Body)).ReadAll(); err != nil || len(rows) != len(lists)+1 || rows[0][0] != "code" {
+	if rows, err := csv.NewReader(bytes.NewReader(a.get("/codelists?f=csv").wants(200).Body)).ReadAll(); err != nil ||
+		len(rows) != len(lists)+1 || rows[0][0] != "code" {
 		t.Errorf("the lists as CSV: %d rows for %d lists, %v", len(rows), len(lists), err)
 	}
 }
@@ -270,15 +284,21 @@ func TestAnswersOfTheRegisterAreValid(t *testing.T) {
 		&placename.FindBoeker{Soeketekst: blank},
 	}
 	for _, k := range oslo {
-		requests = append(requests, &placename.FindStederForMatrikkelenhetreferanse{Soek: placename.StedMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all},
-			&placename.FindStedsnavnForMatrikkelenhetreferanse{Soek: placename.StedsnavnMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all},
-			&placename.FindSkrivemaaterForMatrikkelenhetreferanse{Soek: placename.SkrivemaateMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all})
+		requests = append(requests, &placename.FindStederForMatrikkelenhetreferanse{
+			Soek: placename.StedMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"}, Flags: all},
+			&placename.FindStedsnavnForMatrikkelenhetreferanse{
+				Soek:  placename.StedsnavnMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"},
+				Flags: all},
+			&placename.FindSkrivemaaterForMatrikkelenhetreferanse{
+				Soek:  placename.SkrivemaateMatrikkelenhetreferanseSoek{Kommunenummer: k, Gaardsnummer: "1-9999"},
+				Flags: all})
 	}
 	const nobody = `<t:vedtattAv xsi:nil="true"/>`
 	withNobody, nobodies := "", 0
 	files, hits := []string{"--noout", "--schema", filepath.Join(dir, "SoekServiceWS_schema1.xsd")}, 0
 	for i, rq := range requests {
-		body := append([]byte(`<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>`), placename.AppendRequest(nil, rq, placename.DefaultBase)...)
+		body := append([]byte(`<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>`),
+			placename.AppendRequest(nil, rq, placename.DefaultBase)...)
 		body = append(body, `</S:Body></S:Envelope>`...)
 		r := a.post(endpoint, "text/xml; charset=utf-8", string(body))
 		_, inner, ok := bytes.Cut(r.Body, []byte("Body>"))
@@ -295,13 +315,16 @@ func TestAnswersOfTheRegisterAreValid(t *testing.T) {
 		if n := bytes.Count(document, []byte(nobody)); n > 0 {
 			nobodies += n
 			withNobody = write("nobody.xml", document)
-			document = bytes.ReplaceAll(document, []byte(nobody), []byte(`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetFylke" xsi:nil="true"/>`))
+			document = bytes.ReplaceAll(document, []byte(nobody),
+				[]byte(`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetFylke" xsi:nil="true"/>`))
 		}
 		files = append(files, write(fmt.Sprintf("%02d.xml", i), document))
 	}
 	// A nil of an abstract type needs an xsi:type to be valid (XML Schema Part 1, 3.3.4); the contract's plain nil is what clients read right.
-	out, err := exec.Command(lint, "--noout", "--schema", filepath.Join(dir, "SoekServiceWS_schema1.xsd"), withNobody).CombinedOutput()
-	if told := bytes.Count(out, []byte("error :")); err == nil || nobodies == 0 || told != nobodies || bytes.Count(out, []byte("vedtattAv")) < nobodies {
+	out, err := exec.Command(lint, "--noout", "--schema", filepath.Join(dir, "SoekServiceWS_schema1.xsd"),
+		withNobody).CombinedOutput()
+	if told := bytes.Count(out, []byte("error :")); err == nil || nobodies == 0 || told != nobodies ||
+		bytes.Count(out, []byte("vedtattAv")) < nobodies {
 		t.Errorf("%d decisions of nobody, %d faults: %.1000s", nobodies, told, out)
 	}
 	if hits < 10000 || len(files) < 20 {

@@ -18,7 +18,8 @@ import (
 func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &Call{s: &Kit{Makers: m, Turns: m.Turns}, KeyID: "a", Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c := &Call{s: &Kit{Makers: m, Turns: m.Turns}, KeyID: "a",
+		Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
 	c.Response = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
 	return c, rec
 }
@@ -41,7 +42,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 		most int64
 		at   int  // bytes sent before drain
 		held bool // its place
-	}{"all": {2 << 30, 0, false}, "what there is room for": {20 << 10, len(body), false}, "no room": {0, len(body), true}} {
+	}{"all": {2 << 30, 0, false}, "what there is room for": {20 << 10, len(body), false},
+		"no room": {0, len(body), true}} {
 		t.Run(name, func(t *testing.T) {
 			m := limit.NewMakers(t.TempDir(), c.most, someTurns())
 			call, rec := slowCall(t, m)

@@ -43,12 +43,15 @@ func writeState(t testing.TB, path string, n int) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	groups := &store.Collection{ID: "flater", Table: "flater", Public: true, Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, TitleProperty: "navn",
+	groups := &store.Collection{ID: "flater", Table: "flater", Public: true,
+		Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, TitleProperty: "navn",
 		Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}},
 		Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "MultiPolygon", CRS: crs.CRS84}}
-	points := &store.Collection{ID: "punkt", Table: "punkt", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, TitleProperty: "navn",
-		Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "flate", Column: "flate", Type: cql2.TypeText, Ref: "flater"}},
-		Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.CRS84}}
+	points := &store.Collection{ID: "punkt", Table: "punkt", Public: true,
+		Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, TitleProperty: "navn",
+		Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText},
+			{Name: "flate", Column: "flate", Type: cql2.TypeText, Ref: "flater"}},
+		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.CRS84}}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -135,7 +138,8 @@ func (b *between) Page(ctx context.Context, q store.Query) (*store.Page, error) 
 // Hold refuses, so that the data change within each try.
 func (b *between) Hold(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }
 
-func (b *between) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (b *between) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	err := b.Store.Fetch(ctx, coll, rows, want, fn)
 	if !background(ctx) {
 		b.meanwhile()
@@ -155,8 +159,10 @@ func states(body []byte) (found []string) {
 
 // changing are answers that hold features.
 var changing = []string{
-	"/collections/punkt/items?limit=450", "/collections/punkt/items?limit=450&f=csv", "/collections/punkt/items?limit=450&f=jsonld", "/collections/punkt/items?limit=250&f=html",
-	"/collections/punkt/items/7", "/collections/punkt/items/7?f=jsonld", "/collections/punkt/items/7?f=html", "/collections/flater/items/f1?f=html", "/collections/flater?f=html",
+	"/collections/punkt/items?limit=450", "/collections/punkt/items?limit=450&f=csv",
+	"/collections/punkt/items?limit=450&f=jsonld", "/collections/punkt/items?limit=250&f=html",
+	"/collections/punkt/items/7", "/collections/punkt/items/7?f=jsonld", "/collections/punkt/items/7?f=html",
+	"/collections/flater/items/f1?f=html", "/collections/flater?f=html",
 	"/collections/punkt?f=html",
 }
 
@@ -188,12 +194,14 @@ func TestAnswersAreOfOneState(t *testing.T) {
 func TestAnswersOfDataThatNeverRest(t *testing.T) {
 	t.Parallel()
 	s := openSwapped(t)
-	for _, path := range []string{"/collections/punkt/items?f=csv", "/collections/punkt/items", "/collections/punkt/items/7"} {
+	for _, path := range []string{"/collections/punkt/items?f=csv", "/collections/punkt/items",
+		"/collections/punkt/items/7"} {
 		b := &between{swapped: s, t: t}
 		b.left.Store(1000)
 		r := serveStore(t, b, nil).get(path).wants(http.StatusServiceUnavailable)
 		var p struct{ Detail string }
-		if err := json.Unmarshal(r.Body, &p); err != nil || !strings.Contains(p.Detail, "changed") || r.Header.Get("Retry-After") == "" {
+		if err := json.Unmarshal(r.Body, &p); err != nil || !strings.Contains(p.Detail, "changed") ||
+			r.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %s, %v", path, r.Body, r.Header)
 		}
 	}

@@ -24,14 +24,18 @@ var landingLinks = []struct{ rel, media, href, hreflang, title string }{
 	{"conformance", "application/json", "/conformance", "", "Conformance"},
 	{"data", "application/json", "/collections", "", "Collections"},
 	{"http://www.opengis.net/def/rel/ogc/1.0/processes", "application/json", "/processes", "", "Processes"},
-	{"http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes", "application/json", "/TileMatrixSets?f=json", "", "The list of supported tiling schemes as JSON"},
-	{"http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes", "text/html", "/TileMatrixSets?f=html", "nb-NO", "The list of supported tiling schemes as HTML"},
+	{"http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes", "application/json", "/TileMatrixSets?f=json", "",
+		"The list of supported tiling schemes as JSON"},
+	{"http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes", "text/html", "/TileMatrixSets?f=html", "nb-NO",
+		"The list of supported tiling schemes as HTML"},
 }
 
 func TestLandingPageHasTheElevenLinksAtBothMounts(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, at := range []struct{ path, mount string }{{"/", ""}, {"", ""}, {"?f=json", ""}, {"/?f=json", ""}, {"/v1", "/v1"}, {"/v1/", "/v1"}, {"/v1?f=json", "/v1"}, {"/v1/?f=json", "/v1"}, {"/?f=jsonld", ""}, {"/v1?f=jsonld", "/v1"}} {
+	for _, at := range []struct{ path, mount string }{{"/", ""}, {"", ""}, {"?f=json", ""}, {"/?f=json", ""},
+		{"/v1", "/v1"}, {"/v1/", "/v1"}, {"/v1?f=json", "/v1"}, {"/v1/?f=json", "/v1"}, {"/?f=jsonld", ""},
+		{"/v1?f=jsonld", "/v1"}} {
 		links := a.get(at.path, "Accept", "*/*").wants(200).links()
 		if len(links) < len(landingLinks) {
 			t.Fatalf("%s: %d links", at.path, len(links))
@@ -79,7 +83,8 @@ func TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany(t *testing.T) {
 			}
 		}
 		if len(told) != len(targets) {
-			t.Errorf("%s: relations %v, want %v", x.path, slices.Sorted(maps.Keys(told)), slices.Sorted(maps.Keys(targets)))
+			t.Errorf("%s: relations %v, want %v", x.path, slices.Sorted(maps.Keys(told)),
+				slices.Sorted(maps.Keys(targets)))
 		}
 		for _, h := range []http.Header{r.Header, page.Header} {
 			if n := len(h.Get("Link")); n == 0 || n > x.most {
@@ -116,10 +121,15 @@ func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
 		for path, forms := range map[string]string{
-			"/": "json jsonld html", "/openapi": "json yaml html", "/conformance": "json html", "/collections": "json jsonld html", "/collections/": "json jsonld html", "/collections/kommuner": "json jsonld html",
-			"/collections/kommuner/schema": "json html", "/collections/kommuner/queryables": "json html", "/collections/kommuner/items": "json geojson JSON jsonld csv html",
-			"/collections/kommuner/items/": "json", "/collections/kommuner/items/0301": "json jsonld html", "/TileMatrixSets": "json html", "/tileMatrixSets": "json html",
-			"/TileMatrixSets/WebMercatorQuad": "json html", "/TileMatrixSets/utm33n": "json html", "/processes": "json jsonld html", "/processes/echo": "json html",
+			"/": "json jsonld html", "/openapi": "json yaml html", "/conformance": "json html",
+			"/collections": "json jsonld html", "/collections/": "json jsonld html",
+			"/collections/kommuner":        "json jsonld html",
+			"/collections/kommuner/schema": "json html", "/collections/kommuner/queryables": "json html",
+			"/collections/kommuner/items":  "json geojson JSON jsonld csv html",
+			"/collections/kommuner/items/": "json", "/collections/kommuner/items/0301": "json jsonld html",
+			"/TileMatrixSets": "json html", "/tileMatrixSets": "json html",
+			"/TileMatrixSets/WebMercatorQuad": "json html", "/TileMatrixSets/utm33n": "json html",
+			"/processes": "json jsonld html", "/processes/echo": "json html",
 		} {
 			p := strings.TrimSuffix(mount+path, "/")
 			if strings.HasSuffix(path, "s/") {
@@ -131,8 +141,10 @@ func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 				}
 				r := a.get(p+"?f="+f, "Accept-Encoding", "identity").wants(200)
 				head := a.do("HEAD", p+"?f="+f, "Accept-Encoding", "identity").wants(200)
-				if len(head.Body) != 0 || head.Header.Get("Content-Type") != r.Header.Get("Content-Type") || head.Header.Get("ETag") != r.Header.Get("ETag") {
-					t.Errorf("HEAD %s?f=%s: %d bytes, type %q, ETag %q against %q", p, f, len(head.Body), head.Header.Get("Content-Type"), head.Header.Get("ETag"), r.Header.Get("ETag"))
+				if len(head.Body) != 0 || head.Header.Get("Content-Type") != r.Header.Get("Content-Type") ||
+					head.Header.Get("ETag") != r.Header.Get("ETag") {
+					t.Errorf("HEAD %s?f=%s: %d bytes, type %q, ETag %q against %q", p, f, len(head.Body),
+						head.Header.Get("Content-Type"), head.Header.Get("ETag"), r.Header.Get("ETag"))
 				}
 				for _, h := range []string{"Vary", "Cache-Control", "Content-Type", "X-Content-Type-Options"} {
 					if r.Header.Get(h) == "" {
@@ -149,7 +161,8 @@ func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 				}
 			}
 			r := a.do("OPTIONS", p)
-			if r.StatusCode != 204 || !strings.Contains(r.Header.Get("Access-Control-Allow-Headers"), "X-API-Key") || r.Header.Get("Access-Control-Allow-Origin") != "*" || r.Header.Get("Allow") == "" {
+			if r.StatusCode != 204 || !strings.Contains(r.Header.Get("Access-Control-Allow-Headers"), "X-API-Key") ||
+				r.Header.Get("Access-Control-Allow-Origin") != "*" || r.Header.Get("Allow") == "" {
 				t.Errorf("OPTIONS %s: %d %v", p, r.StatusCode, r.Header)
 			}
 			methods, not := "GET, HEAD, OPTIONS", []string{"PUT", "DELETE", "PATCH", "TRACE", "BREW"}
@@ -159,7 +172,8 @@ func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 				not = append(not, "POST")
 			}
 			for _, m := range not {
-				if r := a.do(m, p); r.StatusCode != 405 || r.Header.Get("Allow") != methods || r.Header.Get("Content-Type") != "application/problem+json" {
+				if r := a.do(m, p); r.StatusCode != 405 || r.Header.Get("Allow") != methods ||
+					r.Header.Get("Content-Type") != "application/problem+json" {
 					t.Errorf("%s %s: %d, Allow %q", m, p, r.StatusCode, r.Header.Get("Allow"))
 				}
 			}
@@ -192,13 +206,15 @@ func TestNegotiation(t *testing.T) {
 		{"/", "application/json;q=0, */*", "application/ld+json"},
 		{"/openapi", browser, "application/vnd.oai.openapi+json;version=3.0"},
 		{"/openapi", "image/png", "application/vnd.oai.openapi+json;version=3.0"},
-		{"/openapi", "application/vnd.oai.openapi+json;version=3.0, application/openapi+json;version=3.0, application/json", "application/vnd.oai.openapi+json;version=3.0"},
+		{"/openapi", "application/vnd.oai.openapi+json;version=3.0, application/openapi+json;version=3.0, " +
+			"application/json", "application/vnd.oai.openapi+json;version=3.0"},
 		{"/openapi?f=html", "", "text/html; charset=utf-8"},
 		{"/collections/kommuner/items?limit=1", "application/geo+json, application/json", "application/geo+json"},
 		{"/collections/kommuner/items?limit=1", "application/json", "application/geo+json"},
 		{"/collections/kommuner/items?limit=1", "text/csv", "text/csv; charset=utf-8"},
 		{"/collections/kommuner/queryables", "application/schema+json", "application/schema+json"},
-		{"/collections/kommuner/queryables?f=json", "application/json,application/schema+json", "application/schema+json"},
+		{"/collections/kommuner/queryables?f=json", "application/json,application/schema+json",
+			"application/schema+json"},
 	} {
 		if got := a.get(tt.path, "Accept", tt.accept).wants(200).Header.Get("Content-Type"); got != tt.want {
 			t.Errorf("%s with Accept %q: %q, want %q", tt.path, tt.accept, got, tt.want)
@@ -210,10 +226,12 @@ func TestLanguage(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, tt := range []struct{ path, accept, want string }{
-		{"/", "", "nb-NO"}, {"/?lang=nn", "en", "nn-NO"}, {"/?lang=en-GB", "", "en"}, {"/?lang=xx", "", "nb-NO"}, {"/", "en,*", "en"}, {"/", "de, nn;q=0.5, en;q=0.7", "en"},
+		{"/", "", "nb-NO"}, {"/?lang=nn", "en", "nn-NO"}, {"/?lang=en-GB", "", "en"}, {"/?lang=xx", "", "nb-NO"},
+		{"/", "en,*", "en"}, {"/", "de, nn;q=0.5, en;q=0.7", "en"},
 		{"/", "no", "nb-NO"}, {"/?lang=%00", "", "nb-NO"},
 	} {
-		if got := a.get(tt.path, "Accept-Language", tt.accept).wants(200).Header.Get("Content-Language"); got != tt.want {
+		if got := a.get(tt.path, "Accept-Language", tt.accept).wants(200).Header.Get(
+			"Content-Language"); got != tt.want {
 			t.Errorf("%s with %q: %s, want %s", tt.path, tt.accept, got, tt.want)
 		}
 	}
@@ -228,16 +246,28 @@ func TestErrors(t *testing.T) {
 		status int
 		params string // that faults must name
 	}{
-		{"/nowhere", 404, ""}, {"/v1/nowhere", 404, ""}, {"/collections/nowhere", 404, ""}, {"/collections/nowhere/items?limit=x", 404, ""},
-		{"/collections/kommuner/items/9999", 404, ""}, {"/collections/kommuner/items/..%2f..%2fetc", 404, ""}, {"/collections/kommuner/items/%00", 404, ""},
-		{"/collections/kommuner/items/" + strings.Repeat("a", 8000), 404, ""}, {"/TileMatrixSets/nope", 404, ""}, {"/processes/nope", 404, ""},
-		{items + "?limit=0", 400, "limit"}, {items + "?limit=-1", 400, "limit"}, {items + "?limit=ten", 400, "limit"}, {items + "?limit=1.5", 400, "limit"}, {items + "?limit=", 400, "limit"}, {items + "?limit=%2B1", 400, "limit"},
-		{items + "?offset=-1", 400, "offset"}, {items + "?offset=x", 400, "offset"}, {items + "?cursor=nonsense", 400, "cursor"}, {items + "?cursor=", 400, "cursor"},
-		{items + "?bbox=", 400, "bbox"}, {items + "?bbox=1,2,3", 400, "bbox"}, {items + "?bbox=1,2,3,4,5", 400, "bbox"}, {items + "?bbox=5,60,10,59", 400, "bbox"}, {items + "?bbox=a,b,c,d", 400, "bbox"},
-		{items + "?bbox=NaN,1,2,3", 400, "bbox"}, {items + "?bbox=1,2,3,Inf", 400, "bbox"}, {items + "?bbox=1,91,3,95", 400, "bbox"}, {items + "?bbox=-500,2,-400,4", 400, "bbox"},
-		{items + "?datetime=soon", 400, "datetime"}, {items + "?datetime=../..", 400, "datetime"}, {items + "?datetime=/", 400, "datetime"}, {items + "?datetime=2018-02-12/P2D", 400, "datetime"}, {items + "?datetime=2020-01-01/2019-01-01", 400, "datetime"},
-		{items + "?datetime_=soon", 400, "datetime_"}, {items + "?datetime=2020-01-01&datetime_=2020-01-01", 400, "datetime_"},
-		{items + "?sortby=nope", 400, "sortby"}, {items + "?sortby=", 400, "sortby"}, {items + "?sortby=navn,navn", 400, "sortby"}, {items + "?areal_km2=big", 400, "areal_km2"}, {items + "?navn=a&navn=b", 400, "navn"},
+		{"/nowhere", 404, ""}, {"/v1/nowhere", 404, ""}, {"/collections/nowhere", 404, ""},
+		{"/collections/nowhere/items?limit=x", 404, ""},
+		{"/collections/kommuner/items/9999", 404, ""}, {"/collections/kommuner/items/..%2f..%2fetc", 404, ""},
+		{"/collections/kommuner/items/%00", 404, ""},
+		{"/collections/kommuner/items/" + strings.Repeat("a", 8000), 404, ""}, {"/TileMatrixSets/nope", 404, ""},
+		{"/processes/nope", 404, ""},
+		{items + "?limit=0", 400, "limit"}, {items + "?limit=-1", 400, "limit"}, {items + "?limit=ten", 400, "limit"},
+		{items + "?limit=1.5", 400, "limit"}, {items + "?limit=", 400, "limit"}, {items + "?limit=%2B1", 400, "limit"},
+		{items + "?offset=-1", 400, "offset"}, {items + "?offset=x", 400, "offset"},
+		{items + "?cursor=nonsense", 400, "cursor"}, {items + "?cursor=", 400, "cursor"},
+		{items + "?bbox=", 400, "bbox"}, {items + "?bbox=1,2,3", 400, "bbox"}, {items + "?bbox=1,2,3,4,5", 400, "bbox"},
+		{items + "?bbox=5,60,10,59", 400, "bbox"}, {items + "?bbox=a,b,c,d", 400, "bbox"},
+		{items + "?bbox=NaN,1,2,3", 400, "bbox"}, {items + "?bbox=1,2,3,Inf", 400, "bbox"},
+		{items + "?bbox=1,91,3,95", 400, "bbox"}, {items + "?bbox=-500,2,-400,4", 400, "bbox"},
+		{items + "?datetime=soon", 400, "datetime"}, {items + "?datetime=../..", 400, "datetime"},
+		{items + "?datetime=/", 400, "datetime"}, {items + "?datetime=2018-02-12/P2D", 400, "datetime"},
+		{items + "?datetime=2020-01-01/2019-01-01", 400, "datetime"},
+		{items + "?datetime_=soon", 400, "datetime_"}, {items + "?datetime=2020-01-01&datetime_=2020-01-01", 400,
+			"datetime_"},
+		{items + "?sortby=nope", 400, "sortby"}, {items + "?sortby=", 400, "sortby"},
+		{items + "?sortby=navn,navn", 400, "sortby"}, {items + "?areal_km2=big", 400, "areal_km2"},
+		{items + "?navn=a&navn=b", 400, "navn"},
 		{items + "?crs=EPSG:1", 400, "crs"}, {items + "?bbox-crs=x&bbox=1,2,3,4", 400, "bbox-crs"},
 		{items + "?limit=0&bbox=1&f=xml&foo=bar", 400, "bbox f foo limit"},
 		{items + "?navn=%zz", 400, "?"}, {items + "?a;b", 400, "?"},
@@ -247,7 +277,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: Content-Type %q", tt.path, ct)
 		}
 		doc := r.json()
-		if doc["detail"] == "" || doc["title"] == "" || doc["type"] == "" || doc["code"] == "" || doc["instance"] == "" {
+		if doc["detail"] == "" || doc["title"] == "" || doc["type"] == "" || doc["code"] == "" ||
+			doc["instance"] == "" {
 			t.Errorf("%s: %s", tt.path, r.Body)
 		}
 		var names []string
@@ -262,7 +293,8 @@ func TestErrors(t *testing.T) {
 		if got := strings.Join(names, " "); got != tt.params {
 			t.Errorf("%s: faults name %q, want %q", tt.path, got, tt.params)
 		}
-		if page := a.get(tt.path, "Accept", "text/html"); page.StatusCode != tt.status || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") {
+		if page := a.get(tt.path, "Accept", "text/html"); page.StatusCode != tt.status ||
+			!strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s for a browser: %d %s", tt.path, page.StatusCode, page.Header.Get("Content-Type"))
 		}
 	}
@@ -271,8 +303,10 @@ func TestErrors(t *testing.T) {
 func TestHostileAddressesNeverReachAnAnswer(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.BaseURL = "https://maps.example.org/geo" })
-	for _, path := range []string{"/geo", "/geo/v1/collections", "/collections/kommuner/items?limit=1", "/geo/openapi", "/nowhere"} {
-		for _, h := range [][2]string{{"X-Forwarded-Host", "evil.example"}, {"Forwarded", "host=evil.example;proto=http"}, {"X-Forwarded-Prefix", "/evil.example"}} {
+	for _, path := range []string{"/geo", "/geo/v1/collections", "/collections/kommuner/items?limit=1", "/geo/openapi",
+		"/nowhere"} {
+		for _, h := range [][2]string{{"X-Forwarded-Host", "evil.example"},
+			{"Forwarded", "host=evil.example;proto=http"}, {"X-Forwarded-Prefix", "/evil.example"}} {
 			r := a.get(path, h[0], h[1])
 			if strings.Contains(string(r.Body)+fmt.Sprint(r.Header), "evil.example") {
 				t.Errorf("%s with %s reaches the answer", path, h[0])
@@ -301,7 +335,9 @@ func TestHostileAddressesNeverReachAnAnswer(t *testing.T) {
 func TestUnknownPathNamesTheStartOfItsMountUnderAPrefix(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.BaseURL = "https://maps.example.org/geo" })
-	for path, start := range map[string]string{"/geo/nope": "https://maps.example.org/geo", "/geo/v1/nope": "https://maps.example.org/geo/v1", "/v1/nope": "https://maps.example.org/geo/v1", "/geo/v12": "https://maps.example.org/geo"} {
+	for path, start := range map[string]string{"/geo/nope": "https://maps.example.org/geo",
+		"/geo/v1/nope": "https://maps.example.org/geo/v1", "/v1/nope": "https://maps.example.org/geo/v1",
+		"/geo/v12": "https://maps.example.org/geo"} {
 		if d := a.get(path).wants(404).json()["detail"].(string); !strings.HasSuffix(d, " "+start) {
 			t.Errorf("%s: %s", path, d)
 		}
@@ -318,8 +354,10 @@ func TestLinksFollowATrustedProxyAndAPathPrefix(t *testing.T) {
 		want   string
 	}{
 		{[]string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "maps.example.org"}, "https://maps.example.org"},
-		{[]string{"Forwarded", `for=192.0.2.1, for=192.0.2.2;proto=https;host="maps.example.org:8443"`}, "https://maps.example.org:8443"},
-		{[]string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "maps.example.org", "X-Forwarded-Prefix", "/geo/"}, "https://maps.example.org/geo"},
+		{[]string{"Forwarded", `for=192.0.2.1, for=192.0.2.2;proto=https;host="maps.example.org:8443"`},
+			"https://maps.example.org:8443"},
+		{[]string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "maps.example.org", "X-Forwarded-Prefix", "/geo/"},
+			"https://maps.example.org/geo"},
 		{[]string{"X-Forwarded-Host", "evil\"><script>"}, a.URL},
 		{[]string{"X-Forwarded-Host", "//evil"}, a.URL},
 		{[]string{"X-Forwarded-Prefix", "//evil"}, a.URL},
@@ -368,7 +406,8 @@ func TestAllLinksLead(t *testing.T) {
 			walk = func(v any) {
 				switch v := v.(type) {
 				case map[string]any:
-					if h, ok := v["href"].(string); ok && v["templated"] == nil && v["rel"] != ogcapi.RelExecute { // asked by POST alone
+					// asked by POST alone
+					if h, ok := v["href"].(string); ok && v["templated"] == nil && v["rel"] != ogcapi.RelExecute {
 						if !strings.HasPrefix(h, "http") {
 							t.Errorf("%s: link %q is not absolute", u, h)
 						}
@@ -403,5 +442,6 @@ func TestConformanceIsSortedAndComplete(t *testing.T) {
 	if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 		t.Errorf("not sorted or not unique: %v", got)
 	}
-	golden(t, "conformance.txt", []byte("# Decided by the standards and our route table; README.md says more.\n"+strings.Join(got, "\n")+"\n"))
+	golden(t, "conformance.txt",
+		[]byte("# Decided by the standards and our route table; README.md says more.\n"+strings.Join(got, "\n")+"\n"))
 }

@@ -14,7 +14,8 @@ func BenchmarkWarmTile(b *testing.B) {
 	for _, x := range []struct{ name, source, path string }{
 		{"demo", "", "/collections/kommuner/tiles/WebMercatorQuad/3/2/4"},
 		{"dataset", "", "/tiles/WebMercatorQuad/3/2/4"},
-		{"n1000", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", "/collections/kommune/tiles/WebMercatorQuad/6/17/33"},
+		{"n1000", "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg",
+			"/collections/kommune/tiles/WebMercatorQuad/6/17/33"},
 	} {
 		b.Run(x.name, func(b *testing.B) {
 			source := x.source

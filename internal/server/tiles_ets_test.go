@@ -11,7 +11,8 @@ import (
 )
 
 // registeredSets are the tile matrix sets of the catalog that OGC's register has.
-var registeredSets = []string{"WebMercatorQuad", "WorldCRS84Quad", "EuropeanETRS89_LAEAQuad", "UTM32WGS84Quad", "UTM33WGS84Quad", "UTM35WGS84Quad"}
+var registeredSets = []string{"WebMercatorQuad", "WorldCRS84Quad", "EuropeanETRS89_LAEAQuad", "UTM32WGS84Quad",
+	"UTM33WGS84Quad", "UTM35WGS84Quad"}
 
 type limitsDoc struct {
 	TileMatrix                                     string
@@ -59,7 +60,8 @@ type tileSuite struct {
 func (s *tileSuite) conformance() {
 	var c struct{ ConformsTo []string }
 	decode(s.t.(*testing.T), s.get(s.iut+"/conformance").wants(200).Body, &c)
-	for class := range strings.FieldsSeq("core tileset tilesets-list geodata-tilesets dataset-tilesets collections-selection mvt oas30") {
+	for class := range strings.FieldsSeq("core tileset tilesets-list geodata-tilesets dataset-tilesets " +
+		"collections-selection mvt oas30") {
 		if !slices.Contains(c.ConformsTo, "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"+class) {
 			s.t.Errorf("the class %s is not declared", class)
 		}
@@ -81,7 +83,8 @@ func (s *tileSuite) definition() {
 			for _, of := range []string{".collection.vector.", ".dataset.vector."} {
 				if strings.HasSuffix("."+item.Get.OperationID, of+what) {
 					found[of+what]++
-					if n := strings.Count(path, "{"); n != map[string]int{"getTileSetsList": 0, "getTileSet": 1, "getTile": 4}[what] {
+					if n := strings.Count(path, "{"); n != map[string]int{
+						"getTileSetsList": 0, "getTileSet": 1, "getTile": 4}[what] {
 						s.t.Errorf("%s has the path %s", item.Get.OperationID, path)
 					}
 				}
@@ -158,14 +161,16 @@ func (s *tileSuite) tileset(x tilesetDoc) {
 	}
 	for _, rel := range []string{"self", "item", "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"} {
 		l, ok := find(x.Links, rel, "")
-		if u, err := url.Parse(l.Href); !ok || err != nil || !u.IsAbs() || !strings.HasPrefix(l.Href, s.iut+"/") || l.Type == "" {
+		if u, err := url.Parse(l.Href); !ok || err != nil || !u.IsAbs() || !strings.HasPrefix(l.Href, s.iut+"/") ||
+			l.Type == "" {
 			s.t.Errorf("%s: link %s is %+v", x.TileMatrixSetID, rel, l)
 		}
 	}
 	self, _ := find(x.Links, "self", "application/json")
 	var one tilesetDoc
 	decode(s.t.(*testing.T), s.get(self.Href).wants(200).Body, &one)
-	if one.TileMatrixSetURI != x.TileMatrixSetURI || !slices.Equal(one.TileMatrixSetLimits, x.TileMatrixSetLimits) || len(one.Links) == 0 {
+	if one.TileMatrixSetURI != x.TileMatrixSetURI || !slices.Equal(one.TileMatrixSetLimits, x.TileMatrixSetLimits) ||
+		len(one.Links) == 0 {
 		s.t.Errorf("%s: the tileset differs from its entry: %+v", self.Href, one)
 	}
 	scheme, _ := find(x.Links, "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme", "application/json")
@@ -179,10 +184,12 @@ func (s *tileSuite) tileset(x tilesetDoc) {
 		if i > 1 && i < len(x.TileMatrixSetLimits)-1 { // the first, and the last, which is the smallest tile
 			continue
 		}
-		if got := s.get(address(item.Href, l.TileMatrix, l.MaxTileRow, l.MinTileCol)).StatusCode; got != 200 && got != 204 {
+		if got := s.get(address(item.Href, l.TileMatrix, l.MaxTileRow, l.MinTileCol)).StatusCode; got != 200 &&
+			got != 204 {
 			s.t.Errorf("%s %s/%d/%d: %d", x.TileMatrixSetID, l.TileMatrix, l.MaxTileRow, l.MinTileCol, got)
 		}
-		for _, out := range [][2]int{{l.MaxTileRow + 1, l.MinTileCol}, {l.MinTileRow, l.MaxTileCol + 1}, {2147483647, l.MinTileCol}, {l.MinTileRow, 2147483647}} {
+		for _, out := range [][2]int{{l.MaxTileRow + 1, l.MinTileCol}, {l.MinTileRow, l.MaxTileCol + 1},
+			{2147483647, l.MinTileCol}, {l.MinTileRow, 2147483647}} {
 			if got := s.get(address(item.Href, l.TileMatrix, out[0], out[1])).StatusCode; got != 400 && got != 404 {
 				s.t.Errorf("%s %s/%d/%d, outside: %d", x.TileMatrixSetID, l.TileMatrix, out[0], out[1], got)
 			}
@@ -192,5 +199,6 @@ func (s *tileSuite) tileset(x tilesetDoc) {
 
 // address fills a template of tiles.
 func address(template, matrix string, row, col int) string {
-	return strings.NewReplacer("{tileMatrix}", matrix, "{tileRow}", strconv.Itoa(row), "{tileCol}", strconv.Itoa(col)).Replace(template)
+	return strings.NewReplacer("{tileMatrix}", matrix, "{tileRow}", strconv.Itoa(row), "{tileCol}",
+		strconv.Itoa(col)).Replace(template)
 }

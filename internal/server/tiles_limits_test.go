@@ -102,11 +102,15 @@ func TestTilesWaitForTheirTurn(t *testing.T) {
 func nonsense(rnd *rand.Rand) (path, query string) {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	part := func() string {
-		return pick("0", "1", "3", "-1", "1.5", "1e3", "99", "2147483647", "2147483648", "9223372036854775808", "x", "%00", "%2F", "%ff", "NaN", "+1", "0x1", "٣", "{z}", "", ".", "..", strconv.Itoa(rnd.IntN(100000)))
+		return pick("0", "1", "3", "-1", "1.5", "1e3", "99", "2147483647", "2147483648", "9223372036854775808", "x",
+			"%00", "%2F", "%ff", "NaN", "+1", "0x1", "٣", "{z}", "", ".", "..", strconv.Itoa(rnd.IntN(100000)))
 	}
-	path = pick("", "/v1", "/v2") + pick("", "/collections/kommuner", "/collections/nothing", "/collections/%ff") + "/tiles/" +
-		pick("WebMercatorQuad", "webmercatorquad", "utm33n", "EPSG3575Quad", "nothing", "%20", "UTM32WGS84Quad") + "/" + part() + "/" + part() + "/" + part() + pick("", "", "/x", ".pbf")
-	return path, pick("", "", "f=mvt", "f=x", "collections=,", "filter=%ff", "filter=", "properties=%00", "datetime=/", strings.Repeat("a", 300)+"=1")
+	path = pick("", "/v1", "/v2") + pick("", "/collections/kommuner", "/collections/nothing", "/collections/%ff") +
+		"/tiles/" +
+		pick("WebMercatorQuad", "webmercatorquad", "utm33n", "EPSG3575Quad", "nothing", "%20", "UTM32WGS84Quad") + "/" +
+		part() + "/" + part() + "/" + part() + pick("", "", "/x", ".pbf")
+	return path, pick("", "", "f=mvt", "f=x", "collections=,", "filter=%ff", "filter=", "properties=%00", "datetime=/",
+		strings.Repeat("a", 300)+"=1")
 }
 
 // asked asks the handler for a path and a query, however broken; false when no client could send them.

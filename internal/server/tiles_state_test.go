@@ -36,7 +36,8 @@ func TestTilesOfTheDatasetAreOfOneState(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			if _, err := db.Exec(context.Background(), fmt.Sprintf("BEGIN; UPDATE a SET tall = 'nr %[1]d'; UPDATE b SET tall = 'nr %[1]d'; COMMIT", writes.Load()+1)); err != nil {
+			if _, err := db.Exec(context.Background(), fmt.Sprintf("BEGIN; UPDATE a SET tall = 'nr %[1]d'; UPDATE b "+
+				"SET tall = 'nr %[1]d'; COMMIT", writes.Load()+1)); err != nil {
 				t.Error(err)
 				return
 			}
@@ -56,7 +57,8 @@ func TestTilesOfTheDatasetAreOfOneState(t *testing.T) {
 				}
 			}
 		}
-		if len(layers) != 2 || layers[0].features != 10 || layers[1].features != 10 || len(seen) != 2 || seen[0] != seen[1] {
+		if len(layers) != 2 || layers[0].features != 10 || layers[1].features != 10 || len(seen) != 2 ||
+			seen[0] != seen[1] {
 			t.Fatalf("%s after %d transactions: %d layers with %q", query, writes.Load(), len(layers), seen)
 		}
 	}

@@ -77,7 +77,8 @@ func mvtLayers(t testing.TB, tile []byte) (layers []mvtLayer) {
 }
 
 // populated is a tile of the demo with all of its municipalities, in each kind of set.
-var populated = []string{"WebMercatorQuad/3/2/4", "WorldCRS84Quad/2/0/4", "utm33n/0/0/0", "EPSG3575Quad/1/1/1", "EuropeanETRS89_LAEAQuad/1/0/1", "UTM33WGS84Quad/3/2/1"}
+var populated = []string{"WebMercatorQuad/3/2/4", "WorldCRS84Quad/2/0/4", "utm33n/0/0/0", "EPSG3575Quad/1/1/1",
+	"EuropeanETRS89_LAEAQuad/1/0/1", "UTM33WGS84Quad/3/2/1"}
 
 func TestTilesHaveTheLayerIDsAndPropertiesOfTheirCollection(t *testing.T) {
 	t.Parallel()
@@ -86,7 +87,9 @@ func TestTilesHaveTheLayerIDsAndPropertiesOfTheirCollection(t *testing.T) {
 		for _, mount := range []string{"", "/v1"} {
 			r := a.get(mount+"/collections/kommuner/tiles/"+tile, "Accept-Encoding", "identity").wants(200)
 			layers := mvtLayers(t, r.Body)
-			if r.Header.Get("Content-Type") != mvtMedia || len(layers) != 2 || layers[0].name != "kommuner" || layers[1].name != "kommuner_label" || layers[0].features == 0 || !slices.Contains(layers[0].keys, "id") || !slices.Contains(layers[0].keys, "navn") {
+			if r.Header.Get("Content-Type") != mvtMedia || len(layers) != 2 || layers[0].name != "kommuner" ||
+				layers[1].name != "kommuner_label" || layers[0].features == 0 ||
+				!slices.Contains(layers[0].keys, "id") || !slices.Contains(layers[0].keys, "navn") {
 				t.Errorf("%s: %s, %+v", tile, r.Header.Get("Content-Type"), layers)
 			}
 		}
@@ -131,11 +134,13 @@ func TestTilesAreFilteredAsItems(t *testing.T) {
 		if wants.features > 0 && l.features != wants.features {
 			t.Errorf("%s: %d features, want %d", query, l.features, wants.features)
 		}
-		if wants.keys == "navn" && len(l.keys) != 2 || query == "properties=geometry" && !slices.Equal(l.keys, []string{"id"}) {
+		if wants.keys == "navn" && len(l.keys) != 2 || query == "properties=geometry" &&
+			!slices.Equal(l.keys, []string{"id"}) {
 			t.Errorf("%s: properties %q", query, l.keys)
 		}
 	}
-	for _, bad := range []string{"filter=nothing=1", "filter=%28", "datetime=soon", "properties=nothing", "filter-lang=sql", "bbox=1,2,3,4", "limit=1", "collections=fylker", "f=png", "f=json", "properties="} {
+	for _, bad := range []string{"filter=nothing=1", "filter=%28", "datetime=soon", "properties=nothing",
+		"filter-lang=sql", "bbox=1,2,3,4", "limit=1", "collections=fylker", "f=png", "f=json", "properties="} {
 		r := a.get(at + "?" + bad).wants(400)
 		if r.json()["faults"] == nil {
 			t.Errorf("%s: %s", bad, r.Body)
@@ -179,20 +184,24 @@ func TestTilesHaveAValidatorForEachCoding(t *testing.T) {
 		r := a.get(path, "Accept-Encoding", coding).wants(200)
 		tag := r.Header.Get("ETag")
 		tags[coding] = tag
-		if got := r.Header.Get("Content-Encoding"); (got == "gzip") != (coding == "gzip") || !strings.HasPrefix(tag, `"`) || r.Header.Get("Vary") == "" || r.Header.Get("Content-Length") == "" {
+		if got := r.Header.Get("Content-Encoding"); (got == "gzip") != (coding == "gzip") ||
+			!strings.HasPrefix(tag, `"`) || r.Header.Get("Vary") == "" || r.Header.Get("Content-Length") == "" {
 			t.Errorf("%s: coding %q, ETag %s, Vary %q", coding, got, tag, r.Header.Get("Vary"))
 		}
-		if l := r.Header.Get("Link-Template"); !strings.Contains(l, `"`+a.URL+`/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}?f=mvt"; rel="item"`) {
+		if l := r.Header.Get("Link-Template"); !strings.Contains(
+			l, `"`+a.URL+`/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}?f=mvt"; rel="item"`) {
 			t.Errorf("Link-Template: %s", l)
 		}
 		if l := a.get("/tiles/WebMercatorQuad").Header.Get("Link-Template"); !strings.Contains(l, "{tileRow}") {
 			t.Errorf("the tileset has Link-Template %q", l)
 		}
-		if again := a.get(path, "Accept-Encoding", coding, "If-None-Match", tag); again.StatusCode != 304 || len(again.Body) != 0 || again.Header.Get("ETag") != tag {
+		if again := a.get(path, "Accept-Encoding", coding, "If-None-Match", tag); again.StatusCode != 304 ||
+			len(again.Body) != 0 || again.Header.Get("ETag") != tag {
 			t.Errorf("%s with its ETag: %d", coding, again.StatusCode)
 		}
 		head := a.do("HEAD", path, "Accept-Encoding", coding).wants(200)
-		if len(head.Body) != 0 || head.Header.Get("ETag") != tag || head.Header.Get("Content-Length") != r.Header.Get("Content-Length") {
+		if len(head.Body) != 0 || head.Header.Get("ETag") != tag ||
+			head.Header.Get("Content-Length") != r.Header.Get("Content-Length") {
 			t.Errorf("HEAD %s: %v", coding, head.Header)
 		}
 	}
@@ -200,7 +209,8 @@ func TestTilesHaveAValidatorForEachCoding(t *testing.T) {
 		t.Errorf("one ETag for both codings: %s", tags["gzip"])
 	}
 	for _, coding := range []string{"gzip", "identity"} { // an empty tile
-		r := a.get("/collections/kommuner/tiles/WebMercatorQuad/3/2/4?filter=nr='nobody'", "Accept-Encoding", coding).wants(204)
+		r := a.get("/collections/kommuner/tiles/WebMercatorQuad/3/2/4?filter=nr='nobody'", "Accept-Encoding",
+			coding).wants(204)
 		if r.Header.Get("OATiles-hint") != "empty" || len(r.Body) != 0 {
 			t.Errorf("an empty tile: %v", r.Header)
 		}
@@ -211,13 +221,15 @@ func TestTilesNeedAKeyAndWhatDescribesThemDoesNot(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	for _, of := range []string{"", "/collections/kommuner"} {
-		for _, open := range []string{"/tiles", "/tiles?f=html", "/tiles/WebMercatorQuad", "/tiles/utm33n?f=html", "/tiles/WebMercatorQuad/metadata?f=json", "/tiles/WebMercatorQuad?f=tilejson", "/style"} {
+		for _, open := range []string{"/tiles", "/tiles?f=html", "/tiles/WebMercatorQuad", "/tiles/utm33n?f=html",
+			"/tiles/WebMercatorQuad/metadata?f=json", "/tiles/WebMercatorQuad?f=tilejson", "/style"} {
 			a.get(of + open).wants(200)
 		}
 		a.get(of + "/tiles/WebMercatorQuad/3/2/4").wants(401)
 		a.get(of + "/tiles/WebMercatorQuad/99/x/-4?filter=(").wants(401)
 		r := a.get(of+"/tiles/WebMercatorQuad/3/2/4", "X-API-Key", a.key).wants(200)
-		if r.Header.Get("Cache-Control") != "private, no-cache" || !strings.Contains(r.Header.Get("Vary"), "X-API-Key") {
+		if r.Header.Get("Cache-Control") != "private, no-cache" ||
+			!strings.Contains(r.Header.Get("Vary"), "X-API-Key") {
 			t.Errorf("headers %v", r.Header)
 		}
 	}
@@ -238,9 +250,11 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 		}
 		return names
 	}
-	for choice, want := range map[string][]string{"kommuner": {"kommuner"}, "kommuner,fylker": {"kommuner", "fylker"}, "fylker,kommuner": {"fylker", "kommuner"},
+	for choice, want := range map[string][]string{"kommuner": {"kommuner"}, "kommuner,fylker": {"kommuner", "fylker"},
+		"fylker,kommuner": {"fylker", "kommuner"},
 		a.URL + "/collections/kommuner," + a.URL + "/collections/fylker?f=json": {"kommuner", "fylker"},
-		a.URL + "/v1/collections/fylker/," + a.URL + "/collections/kommuner":    {"fylker", "kommuner"}, "fylker, kommuner": {"fylker", "kommuner"}} {
+		a.URL + "/v1/collections/fylker/," + a.URL + "/collections/kommuner":    {"fylker", "kommuner"},
+		"fylker, kommuner": {"fylker", "kommuner"}} {
 		q := "?collections=" + url.QueryEscape(choice)
 		if got := names("/tiles/WebMercatorQuad/3/2/4" + q); !slices.Equal(got, want) {
 			t.Errorf("%s: layers %q, want %q", choice, got, want)
@@ -258,7 +272,8 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 			t.Errorf("%s: tiles by the template have layers %q", choice, got)
 		}
 		tj := a.get("/tiles/WebMercatorQuad" + q + "&f=tilejson").wants(200).json()
-		if n := len(tj["vector_layers"].([]any)); n != 2*len(want) || !strings.Contains(tj["tiles"].([]any)[0].(string), "collections=") {
+		if n := len(tj["vector_layers"].([]any)); n != 2*len(want) ||
+			!strings.Contains(tj["tiles"].([]any)[0].(string), "collections=") {
 			t.Errorf("%s: TileJSON %v", choice, tj)
 		}
 		if n := len(a.get("/style" + q).wants(200).json()["sources"].(map[string]any)["grense"].(map[string]any)["promoteId"].(map[string]any)); n != 2*len(want) {
@@ -268,7 +283,8 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 	if got := names("/tiles/WebMercatorQuad/3/2/4"); !slices.Equal(got, []string{"fylker", "kommuner"}) {
 		t.Errorf("all collections: %q", got)
 	}
-	for _, bad := range []string{"", "nothing", "kommuner,", "kommuner,kommuner", "https://elsewhere.example/collections/kommuner", "kommuner&collections=fylker"} {
+	for _, bad := range []string{"", "nothing", "kommuner,", "kommuner,kommuner",
+		"https://elsewhere.example/collections/kommuner", "kommuner&collections=fylker"} {
 		for _, path := range []string{"/tiles/WebMercatorQuad", "/tiles/WebMercatorQuad/3/2/4", "/style"} {
 			if r := a.get(path + "?collections=" + bad).wants(400); !strings.Contains(string(r.Body), "collections") {
 				t.Errorf("%s of %q: %s", path, bad, r.Body)
@@ -294,8 +310,10 @@ func TestTileJSONAndStyleAreWhatMapLibrariesRead(t *testing.T) {
 				} `json:"vector_layers"`
 			}
 			decode(t, r.Body, &tj)
-			if tj.TileJSON != "3.0.0" || tj.Scheme != "xyz" || !strings.Contains(tj.Attribution, "<a href=") || len(tj.Bounds) != 4 || len(tj.Center) != 3 || tj.MaxZoom < 10 || len(tj.VectorLayers) == 0 ||
-				tj.VectorLayers[0].Fields["id"] != "String" || tj.Tiles[0] != a.URL+mount+of+"/tiles/WebMercatorQuad/{z}/{y}/{x}?f=mvt" {
+			if tj.TileJSON != "3.0.0" || tj.Scheme != "xyz" || !strings.Contains(tj.Attribution, "<a href=") ||
+				len(tj.Bounds) != 4 || len(tj.Center) != 3 || tj.MaxZoom < 10 || len(tj.VectorLayers) == 0 ||
+				tj.VectorLayers[0].Fields["id"] != "String" ||
+				tj.Tiles[0] != a.URL+mount+of+"/tiles/WebMercatorQuad/{z}/{y}/{x}?f=mvt" {
 				t.Errorf("%s: %s", r.Request.URL, r.Body)
 			}
 			tile := strings.NewReplacer("{z}", "3", "{y}", "2", "{x}", "4").Replace(tj.Tiles[0])
@@ -315,7 +333,9 @@ func TestTileJSONAndStyleAreWhatMapLibrariesRead(t *testing.T) {
 			r = a.get(mount + of + "/style").wants(200)
 			decode(t, r.Body, &style)
 			src := style.Sources["grense"]
-			if style.Version != 8 || src.Type != "vector" || src.URL != a.URL+mount+of+"/tiles/WebMercatorQuad?f=tilejson" || src.PromoteID["kommuner"] != "id" || style.Glyphs == "" || r.Header.Get("Content-Type") != "application/vnd.mapbox.style+json" {
+			if style.Version != 8 || src.Type != "vector" ||
+				src.URL != a.URL+mount+of+"/tiles/WebMercatorQuad?f=tilejson" || src.PromoteID["kommuner"] != "id" ||
+				style.Glyphs == "" || r.Header.Get("Content-Type") != "application/vnd.mapbox.style+json" {
 				t.Errorf("%s: %s", r.Request.URL, r.Body)
 			}
 			kinds, ids := map[string]bool{}, map[string]bool{}
@@ -331,14 +351,16 @@ func TestTileJSONAndStyleAreWhatMapLibrariesRead(t *testing.T) {
 			}
 		}
 		for _, grid := range []string{"utm33n", "EPSG3575Quad"} {
-			if r := a.get(of + "/tiles/" + grid + "?f=tilejson").wants(400); !strings.Contains(string(r.Body), of+"/tiles/WebMercatorQuad?f=tilejson") {
+			if r := a.get(of + "/tiles/" + grid + "?f=tilejson").wants(400); !strings.Contains(
+				string(r.Body), of+"/tiles/WebMercatorQuad?f=tilejson") {
 				t.Errorf("TileJSON of %s: %s", grid, r.Body)
 			}
 		}
 	}
 	b := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
-		if glyphs := b.get(mount + "/style").wants(200).json()["glyphs"]; glyphs != b.URL+mount+"/fonts/{fontstack}/{range}.pbf" {
+		if glyphs := b.get(mount + "/style").wants(
+			200).json()["glyphs"]; glyphs != b.URL+mount+"/fonts/{fontstack}/{range}.pbf" {
 			t.Errorf("%s: the style has the fonts %v", mount, glyphs)
 		}
 	}
@@ -348,7 +370,8 @@ func TestTileJSONAndStyleAreWhatMapLibrariesRead(t *testing.T) {
 			t.Errorf("theme %s is that of another", theme)
 		}
 	}
-	if r := b.get("/collections/kommuner/style?theme=blue").wants(400); !strings.Contains(string(r.Body), "light, dark, print") {
+	if r := b.get("/collections/kommuner/style?theme=blue").wants(400); !strings.Contains(
+		string(r.Body), "light, dark, print") {
 		t.Errorf("%s", r.Body)
 	}
 }
@@ -384,12 +407,16 @@ func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(16, 1))
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	part := func() string {
-		return pick("0", "1", "3", "-1", "1.5", "1e3", "99", "2147483647", "2147483648", "9223372036854775808", "x", "%00", "%2F", "%ff", "NaN", "+1", "0x1", "٣", "{z}", "", ".", "..", strconv.Itoa(rnd.IntN(100000)))
+		return pick("0", "1", "3", "-1", "1.5", "1e3", "99", "2147483647", "2147483648", "9223372036854775808", "x",
+			"%00", "%2F", "%ff", "NaN", "+1", "0x1", "٣", "{z}", "", ".", "..", strconv.Itoa(rnd.IntN(100000)))
 	}
 	for range n {
-		path := pick("", "/v1", "/v2") + pick("", "/collections/kommuner", "/collections/nothing", "/collections/%ff") + "/tiles/" +
-			pick("WebMercatorQuad", "webmercatorquad", "utm33n", "EPSG3575Quad", "nothing", "%20", "UTM32WGS84Quad") + "/" + part() + "/" + part() + "/" + part() + pick("", "", "/x", ".pbf") +
-			pick("", "", "?f=mvt", "?f=x", "?collections=,", "?filter=%ff", "?filter=", "?properties=%00", "?datetime=/", "?"+strings.Repeat("a", 300)+"=1")
+		path := pick("", "/v1", "/v2") + pick("", "/collections/kommuner", "/collections/nothing", "/collections/%ff") +
+			"/tiles/" +
+			pick("WebMercatorQuad", "webmercatorquad", "utm33n", "EPSG3575Quad", "nothing", "%20", "UTM32WGS84Quad") +
+			"/" + part() + "/" + part() + "/" + part() + pick("", "", "/x", ".pbf") +
+			pick("", "", "?f=mvt", "?f=x", "?collections=,", "?filter=%ff", "?filter=", "?properties=%00",
+				"?datetime=/", "?"+strings.Repeat("a", 300)+"=1")
 		r := a.get(path)
 		if s := r.StatusCode; s >= 500 || s < 400 && s != 200 && s != 204 {
 			t.Errorf("%s: %d", path, s)
@@ -399,11 +426,17 @@ func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]int{
-		"/collections/kommuner/tiles/WebMercatorQuad/x/0/0": 400, "/collections/kommuner/tiles/WebMercatorQuad/3/-1/0": 400, "/collections/kommuner/tiles/WebMercatorQuad/3/2.0/4": 400,
-		"/collections/kommuner/tiles/WebMercatorQuad/3/7/7": 204, "/collections/kommuner/tiles/WebMercatorQuad/20/0/0": 404,
-		"/collections/kommuner/tiles/WebMercatorQuad/3/8/0": 404, "/collections/kommuner/tiles/WebMercatorQuad/99/0/0": 404,
-		"/collections/kommuner/tiles/nothing/0/0/0": 404, "/collections/kommuner/tiles/nothing": 404, "/tiles/nothing": 404, "/collections/nothing/tiles": 404,
-		"/collections/kommuner/tiles/webmercatorquad/3/2/4": 200, "/collections/kommuner/tiles/WebMercatorQuad/03/2/4": 200,
+		"/collections/kommuner/tiles/WebMercatorQuad/x/0/0":   400,
+		"/collections/kommuner/tiles/WebMercatorQuad/3/-1/0":  400,
+		"/collections/kommuner/tiles/WebMercatorQuad/3/2.0/4": 400,
+		"/collections/kommuner/tiles/WebMercatorQuad/3/7/7":   204,
+		"/collections/kommuner/tiles/WebMercatorQuad/20/0/0":  404,
+		"/collections/kommuner/tiles/WebMercatorQuad/3/8/0":   404,
+		"/collections/kommuner/tiles/WebMercatorQuad/99/0/0":  404,
+		"/collections/kommuner/tiles/nothing/0/0/0":           404, "/collections/kommuner/tiles/nothing": 404,
+		"/tiles/nothing": 404, "/collections/nothing/tiles": 404,
+		"/collections/kommuner/tiles/webmercatorquad/3/2/4":  200,
+		"/collections/kommuner/tiles/WebMercatorQuad/03/2/4": 200,
 	} {
 		a.get(path).wants(want)
 	}
@@ -426,8 +459,10 @@ func TestTilesThatWereToldOfAreNeverNotFound(t *testing.T) {
 		}
 	}
 	for _, l := range before.TileMatrixSetLimits {
-		for _, at := range [][2]int{{l.MinTileRow, l.MinTileCol}, {l.MinTileRow, l.MaxTileCol}, {l.MaxTileRow, l.MinTileCol}, {l.MaxTileRow, l.MaxTileCol}} {
-			if r := a.get(fmt.Sprintf("%s/%s/%d/%d", path, l.TileMatrix, at[0], at[1])); r.StatusCode != 200 && r.StatusCode != 204 {
+		for _, at := range [][2]int{{l.MinTileRow, l.MinTileCol}, {l.MinTileRow, l.MaxTileCol},
+			{l.MaxTileRow, l.MinTileCol}, {l.MaxTileRow, l.MaxTileCol}} {
+			if r := a.get(fmt.Sprintf("%s/%s/%d/%d", path, l.TileMatrix, at[0], at[1])); r.StatusCode != 200 &&
+				r.StatusCode != 204 {
 				t.Errorf("%s %v: %d", l.TileMatrix, at, r.StatusCode)
 			}
 		}
@@ -465,8 +500,10 @@ func TestLimitsAreWholeMatrices(t *testing.T) {
 				if i%6 != 5 {
 					continue
 				}
-				for _, at := range [][2]int{{0, 0}, {0, l.MaxTileCol}, {l.MaxTileRow, 0}, {l.MaxTileRow, l.MaxTileCol}} {
-					r := a.get(fmt.Sprintf("%s%s/%s/%d/%d", path, x.TileMatrixSetID, l.TileMatrix, at[0], at[1])).wants(204)
+				for _, at := range [][2]int{{0, 0}, {0, l.MaxTileCol}, {l.MaxTileRow, 0},
+					{l.MaxTileRow, l.MaxTileCol}} {
+					r := a.get(fmt.Sprintf("%s%s/%s/%d/%d", path, x.TileMatrixSetID, l.TileMatrix, at[0], at[1])).wants(
+						204)
 					if hint := r.Header.Get("OATiles-hint"); hint != "empty" {
 						t.Errorf("%s %v: hint %q", l.TileMatrix, at, hint)
 					}
@@ -486,7 +523,8 @@ func TestATileIsTheSameForAll(t *testing.T) {
 	tags := make([]string, 12)
 	for i := range tags {
 		wg.Go(func() {
-			tags[i] = fmt.Sprint(a.get("/tiles/utm33n/1/0/0").StatusCode, a.get("/tiles/utm33n/1/0/0").Header.Get("ETag"))
+			tags[i] = fmt.Sprint(a.get("/tiles/utm33n/1/0/0").StatusCode,
+				a.get("/tiles/utm33n/1/0/0").Header.Get("ETag"))
 		})
 	}
 	wg.Wait()
@@ -500,10 +538,11 @@ func TestFaultsOfSeveralLayersAreToldOnce(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for query, want := range map[string][]string{
-		"datetime=abc":                           {`datetime="abc": 'abc' is no date`},
-		"filter=nr%3D1":                          {`filter="nr=1": line 1, column 1: 'nr' is text`},
-		"filter=nr%3D'1'&filter-crs=x":           {`filter-crs="x": use one of the collection's crs`},
-		"properties=fylke_nr":                    {`properties="fylke_nr": fylker: name properties of the collection: nr, navn, geometry; collections= chooses the layers`},
+		"datetime=abc":                 {`datetime="abc": 'abc' is no date`},
+		"filter=nr%3D1":                {`filter="nr=1": line 1, column 1: 'nr' is text`},
+		"filter=nr%3D'1'&filter-crs=x": {`filter-crs="x": use one of the collection's crs`},
+		"properties=fylke_nr": {
+			`properties="fylke_nr": fylker: name properties of the collection: nr, navn, geometry; collections= chooses the layers`},
 		"filter=areal_km2>1&properties=fylke_nr": {`filter="areal_km2>1": fylker: `, `properties="fylke_nr": fylker: `},
 	} {
 		detail, _ := a.get("/tiles/WebMercatorQuad/3/2/4?" + query).wants(400).json()["detail"].(string)
@@ -529,7 +568,8 @@ func TestCollectionsWithoutGeometryHaveNoTiles(t *testing.T) {
 	}
 	a := serve(t, path, func(c *config.Config) { c.SOAP.Collections = "public" })
 	a.get("/collections/bok").wants(200)
-	if l, ok := find(a.get("/collections/bok").links(), "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector", ""); ok {
+	if l, ok := find(a.get("/collections/bok").links(), "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector",
+		""); ok {
 		t.Errorf("a collection without geometry links to %s", l.Href)
 	}
 	for _, p := range []string{"/tiles", "/tiles/WebMercatorQuad", "/tiles/WebMercatorQuad/0/0/0", "/style"} {
@@ -554,7 +594,8 @@ func TestStylesOfTheConfigurationAreListedAndFilled(t *testing.T) {
 	a := serve(t, "", func(c *config.Config) {
 		c.Styles = map[string]config.MapStyle{"roads": {File: path, Title: config.Text{"en": "Road map"}}}
 	})
-	for of, want := range map[string][]string{"": {"divisions", "divisions-dark", "divisions-print", "roads"}, "/collections/kommuner": {"divisions", "divisions-dark", "divisions-print", "roads"}} {
+	for of, want := range map[string][]string{"": {"divisions", "divisions-dark", "divisions-print", "roads"},
+		"/collections/kommuner": {"divisions", "divisions-dark", "divisions-print", "roads"}} {
 		for _, mount := range []string{"", "/v1"} {
 			var list struct {
 				Default string
@@ -576,7 +617,8 @@ func TestStylesOfTheConfigurationAreListedAndFilled(t *testing.T) {
 				if doc["version"] != 8.0 || doc["glyphs"] != a.URL+mount+"/fonts/{fontstack}/{range}.pbf" {
 					t.Errorf("%s: %v", sheet.Href, doc["glyphs"])
 				}
-				if m := a.get(strings.TrimPrefix(about.Href, a.URL)).wants(200).json(); m["id"] != x.ID || m["scope"] != "style" || len(m["layers"].([]any)) == 0 {
+				if m := a.get(strings.TrimPrefix(about.Href, a.URL)).wants(200).json(); m["id"] != x.ID ||
+					m["scope"] != "style" || len(m["layers"].([]any)) == 0 {
 					t.Errorf("%s: %v", about.Href, m)
 				}
 			}
@@ -585,7 +627,8 @@ func TestStylesOfTheConfigurationAreListedAndFilled(t *testing.T) {
 			}
 			roads := a.get(mount + of + "/styles/roads").wants(200).json()
 			sources := roads["sources"].(map[string]any)
-			if sources["own"].(map[string]any)["url"] != a.URL+mount+of+"/tiles/WebMercatorQuad?f=tilejson" || sources["other"].(map[string]any)["url"] != "https://example.org" {
+			if sources["own"].(map[string]any)["url"] != a.URL+mount+of+"/tiles/WebMercatorQuad?f=tilejson" ||
+				sources["other"].(map[string]any)["url"] != "https://example.org" {
 				t.Errorf("sources %v", sources)
 			}
 			if n := len(roads["layers"].([]any)); n != map[string]int{"": 3, "/collections/kommuner": 2}[of] {
@@ -599,7 +642,8 @@ func TestStylesOfTheConfigurationAreListedAndFilled(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"", "/collections/fylker"} {
-		if body := string(a.get(from + "?f=json").wants(200).Body); !strings.Contains(body, "http://www.opengis.net/def/rel/ogc/1.0/styles") {
+		if body := string(a.get(from + "?f=json").wants(200).Body); !strings.Contains(
+			body, "http://www.opengis.net/def/rel/ogc/1.0/styles") {
 			t.Errorf("%s has no link to styles", from)
 		}
 	}

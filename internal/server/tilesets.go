@@ -5,7 +5,7 @@ import (
 	"grense/internal/tile"
 )
 
-// TileSets are the tile matrix sets in which a collection has tiles; none without geometry.
+// TileSets returns the tile matrix sets in which a collection has tiles; none if it has no geometry.
 func TileSets(coll *store.Collection) (sets []*tile.Set) {
 	for _, set := range tile.All() {
 		if set.Takes(coll) {
@@ -15,7 +15,7 @@ func TileSets(coll *store.Collection) (sets []*tile.Set) {
 	return sets
 }
 
-// TilesPath is where the tiles of the route are, below the mount.
+// TilesPath returns the path of the route's tiles below the mount.
 func (c *Call) TilesPath() string {
 	if c.Collection != nil {
 		return "/collections/" + c.Collection.ID + "/tiles"
@@ -23,13 +23,14 @@ func (c *Call) TilesPath() string {
 	return "/tiles"
 }
 
-// WebMercator is the set that TileJSON and styles are of: the libraries that read them know no other.
+// WebMercator is the set of TileJSON and styles, since their libraries support no other.
 const WebMercator = "WebMercatorQuad"
 
-// Dimensions of geometries by their names in GeoJSON.
-var Dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2, "MultiPolygon": 2}
+// Dimensions maps GeoJSON types to the dimension of their geometries.
+var Dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2,
+	"MultiPolygon": 2}
 
-// Tiled are the public collections with tiles in a set; nil for any.
+// Tiled returns the public collections with tiles in a set; nil means any set.
 func (c *Call) Tiled(set *tile.Set) (colls []*store.Collection) {
 	for _, coll := range c.Catalog.Collections {
 		if coll.Public && (set == nil && TileSets(coll) != nil || set != nil && set.Takes(coll)) {

@@ -14,14 +14,16 @@ import (
 func TestArraysAreQueryParametersOfWhatTheyContain(t *testing.T) {
 	t.Parallel()
 	a := arrays(t)
-	for query, want := range map[string]string{"merker=havn": "a b c", "merker=fjord": "c", "merker=ingen": "", "tall=2": "a e", "tall=2.5": "b", "merker=havn&navn=Bø": "c"} {
+	for query, want := range map[string]string{"merker=havn": "a b c", "merker=fjord": "c", "merker=ingen": "",
+		"tall=2": "a e", "tall=2.5": "b", "merker=havn&navn=Bø": "c"} {
 		if got := strings.Join(a.get("/collections/steder/items?"+query).wants(200).page().ids(), " "); got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
 	a.get("/collections/steder/items?tall=to").wants(400)
 	a.get("/collections/steder/items?objekt=x").wants(400)
-	if doc := string(a.get("/openapi").wants(200).Body); !strings.Contains(doc, "whose list merker contains this") || strings.Contains(doc, `"name":"objekt"`) {
+	if doc := string(a.get("/openapi").wants(200).Body); !strings.Contains(doc, "whose list merker contains this") ||
+		strings.Contains(doc, `"name":"objekt"`) {
 		t.Error("the definition does not have the arrays as parameters")
 	}
 }
@@ -29,8 +31,11 @@ func TestArraysAreQueryParametersOfWhatTheyContain(t *testing.T) {
 func TestBoxesBeyondTheWorldAreCutOff(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for query, want := range map[string]int{"bbox=-200.2,-84.3,221.6,88.6": 357, "bbox=10.74,59.98,10.74,595": a.get("/collections/kommuner/items?bbox=10.74,59.98,10.74,90").wants(200).page().NumberMatched} {
-		if got := a.get("/collections/kommuner/items?" + query).wants(200).page().NumberMatched; got != want || want == 0 {
+	for query, want := range map[string]int{"bbox=-200.2,-84.3,221.6,88.6": 357,
+		"bbox=10.74,59.98,10.74,595": a.get("/collections/kommuner/items?bbox=10.74,59.98,10.74,90").wants(
+			200).page().NumberMatched} {
+		if got := a.get("/collections/kommuner/items?" + query).wants(200).page().NumberMatched; got != want ||
+			want == 0 {
 			t.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}
@@ -58,12 +63,14 @@ func TestProjectedAnswersNameTheirSystem(t *testing.T) {
 func TestHEADTellsTheLengthOfGET(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, path := range []string{"/collections/kommuner/items?limit=20", "/collections/kommuner/items?f=csv", "/collections/kommuner/items?f=jsonld&limit=3", "/collections/kommuner/items?f=html&limit=3",
+	for _, path := range []string{"/collections/kommuner/items?limit=20", "/collections/kommuner/items?f=csv",
+		"/collections/kommuner/items?f=jsonld&limit=3", "/collections/kommuner/items?f=html&limit=3",
 		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner", "/"} {
 		if strings.Contains(path, "f=html") {
 			a.settled(path) // maps change once there are levels
 		}
-		get, head := a.get(path, "Accept-Encoding", "identity").wants(200), a.do("HEAD", path, "Accept-Encoding", "identity").wants(200)
+		get, head := a.get(path, "Accept-Encoding", "identity").wants(200),
+			a.do("HEAD", path, "Accept-Encoding", "identity").wants(200)
 		if n := head.Header.Get("Content-Length"); n != strconv.Itoa(len(get.Body)) || len(head.Body) > 0 {
 			t.Errorf("%s: HEAD says %q and sends %d bytes, GET has %d", path, n, len(head.Body), len(get.Body))
 		}
@@ -72,7 +79,8 @@ func TestHEADTellsTheLengthOfGET(t *testing.T) {
 
 func TestPreflightAllowsSOAPAction(t *testing.T) {
 	t.Parallel()
-	r := serve(t, "", nil).do("OPTIONS", "/soap/stedsnavn/v1/SoekServiceWS", "Origin", "https://example.org", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "soapaction,content-type")
+	r := serve(t, "", nil).do("OPTIONS", "/soap/stedsnavn/v1/SoekServiceWS", "Origin", "https://example.org",
+		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "soapaction,content-type")
 	if r.Header.Get("Access-Control-Allow-Headers") != "soapaction,content-type" {
 		t.Errorf("%v", r.Header)
 	}
@@ -81,9 +89,11 @@ func TestPreflightAllowsSOAPAction(t *testing.T) {
 func TestLinksToCSVHaveItsPlainType(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, path := range []string{"/collections/kommuner", "/collections", "/collections/kommuner/items?f=csv&limit=1", "/collections/kommuner/items?limit=1"} {
+	for _, path := range []string{"/collections/kommuner", "/collections", "/collections/kommuner/items?f=csv&limit=1",
+		"/collections/kommuner/items?limit=1"} {
 		r := a.get(path).wants(200)
-		if text := string(r.Body) + r.Header.Get("Link"); strings.Contains(text, `csv; charset`) || strings.Contains(text, `csv;charset`) {
+		if text := string(r.Body) + r.Header.Get("Link"); strings.Contains(text, `csv; charset`) ||
+			strings.Contains(text, `csv;charset`) {
 			t.Errorf("%s: a link to CSV has a type with a charset", path)
 		}
 	}

@@ -58,7 +58,8 @@ func TestPagesWithoutATotal(t *testing.T) {
 	if !ok {
 		t.Error("a page without a total has no next")
 	}
-	for _, path := range []string{items + "?limit=3", l.Href, items + "?limit=3&f=csv", items + "?limit=3&f=jsonld", items + "?limit=3&f=html", l.Href + "&f=html", items + "?limit=3&f=html&lang=en"} {
+	for _, path := range []string{items + "?limit=3", l.Href, items + "?limit=3&f=csv", items + "?limit=3&f=jsonld",
+		items + "?limit=3&f=html", l.Href + "&f=html", items + "?limit=3&f=html&lang=en"} {
 		r := a.get(path).wants(200)
 		if n := r.Header.Get("OGC-NumberMatched"); n != "" {
 			t.Errorf("%s: OGC-NumberMatched %s", path, n)

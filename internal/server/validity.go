@@ -15,7 +15,7 @@ func IsVersioned(coll *store.Collection) bool { return coll != nil && coll.Versi
 // IsPlain is the opposite of IsVersioned.
 func IsPlain(coll *store.Collection) bool { return !IsVersioned(coll) }
 
-// Current is the question for features of a collection as they are now.
+// Current returns q for the current features of a collection.
 func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
 	q.Collection = coll.ID
 	if IsVersioned(coll) {
@@ -24,8 +24,9 @@ func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
 	return q
 }
 
-// selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
-// With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
+// selectVersions sets the version to query: the current one without datetime, or the one at a time or the beginning of
+// a date. For an interval it returns false, since all versions in it are features; so too for collections without
+// versions, where datetime is a condition.
 func (c filtering) selectVersions(p *ItemsParams) (selected bool) {
 	if IsPlain(c.Collection) {
 		return false
@@ -42,24 +43,25 @@ func (c filtering) selectVersions(p *ItemsParams) (selected bool) {
 		return false
 	default:
 		p.Query.AsOf = store.Asked(p.from.In(c.Zone()))
-		c.Began = p.Query.AsOf // what a page tells besides is of then, too
+		c.Began = p.Query.AsOf // other parts of a page are of that time, too
 	}
 	p.VersionIDs, p.told = p.versions == profileUnique, p.versions
 	return true
 }
 
-// itemAddress is the address of a feature of the collection, which is its id in linked data.
+// ItemAddress returns the address of a feature of the collection, which is also its id in linked data.
 func (c *Call) ItemAddress(id string) string {
 	return c.Base() + "/collections/" + c.Collection.ID + "/items/" + wire.PathEscape(id)
 }
 
-// profiles of answers with several versions of a feature; the first is that of intervals where none is asked for, since clients take ids for unique.
+// Profiles of responses with several versions of a feature. The first is the default for intervals, since clients
+// expect unique ids.
 const (
 	profileUnique   = "versions-as-features-unique-ids"
 	profileVersions = "versions-as-features"
 )
 
-// now is the moment of the request, to the second, in the time zone of the service.
+// Now returns the time of the request, to the second, in the time zone of the service.
 func (c *Call) Now() time.Time {
 	if c.Began.IsZero() {
 		c.Began = time.Now().Truncate(time.Second).In(c.Zone())

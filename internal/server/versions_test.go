@@ -43,17 +43,24 @@ func writeVersions(ctx context.Context, w store.Writer, change func(row []any) b
 		rows      [][]any
 	}{
 		{"areas", cql2.TypeText, cql2.TypeDate, [][]any{
-			{"1", "Old", "2001-01-01", "2012-01-01"}, {"1", "New", "2012-01-01", nil}, {"2", "Ended", "2005-01-01", "2020-01-01"},
-			{"3", "Young", "2020-01-01", nil}, {"4", "To come", "2090-01-01", nil}, {"5.a", "Gap", "2001-01-01", "2003-01-01"}, {"5.a", "Again", "2010-01-01", nil},
+			{"1", "Old", "2001-01-01", "2012-01-01"}, {"1", "New", "2012-01-01", nil},
+			{"2", "Ended", "2005-01-01", "2020-01-01"},
+			{"3", "Young", "2020-01-01", nil}, {"4", "To come", "2090-01-01", nil},
+			{"5.a", "Gap", "2001-01-01", "2003-01-01"}, {"5.a", "Again", "2010-01-01", nil},
 		}},
 		{"buildings", cql2.TypeInteger, cql2.TypeTimestamp, [][]any{
-			{int64(1), "10.8", "2001-07-02T10:43:17Z", "2012-10-14T16:43:17Z"}, {int64(1), "14.0", "2012-10-14T16:43:17Z", nil},
+			{int64(1), "10.8", "2001-07-02T10:43:17Z", "2012-10-14T16:43:17Z"},
+			{int64(1), "14.0", "2012-10-14T16:43:17Z", nil},
 		}},
 	} {
-		err := w.Define(ctx, &store.Collection{ID: x.id, Table: x.id, Public: true, Title: store.Text{"en": x.id}, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-			Properties: []store.Property{prop("nr", x.key), prop("name", cql2.TypeText), prop("from", x.time), prop("to", x.time)}, TitleProperty: "name",
-			Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: crs.CRS84}, Versions: &store.Versions{ID: "nr", Start: "from", End: "to"},
-			IntervalStart: "from", IntervalEnd: "to", DefaultSort: []store.Sort{{Property: "nr"}, {Property: "from"}}}, true)
+		err := w.Define(ctx, &store.Collection{ID: x.id, Table: x.id, Public: true, Title: store.Text{"en": x.id},
+			Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Properties: []store.Property{prop("nr", x.key), prop("name", cql2.TypeText), prop("from", x.time),
+				prop("to", x.time)}, TitleProperty: "name",
+			Geometry:      &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: crs.CRS84},
+			Versions:      &store.Versions{ID: "nr", Start: "from", End: "to"},
+			IntervalStart: "from", IntervalEnd: "to", DefaultSort: []store.Sort{{Property: "nr"}, {Property: "from"}}},
+			true)
 		if err != nil {
 			return err
 		}
@@ -68,7 +75,8 @@ func writeVersions(ctx context.Context, w store.Writer, change func(row []any) b
 			}
 			at := 10 + float64(n)/10
 			square := orb.Polygon{{{at, 60}, {at + .08, 60}, {at + .08, 60.1}, {at, 60.1}, {at, 60}}}
-			if err := insert(append(append([]any{int64(100 + n)}, row...), store.Geometry{WKB: orbwkb.MustMarshal(square)})...); err != nil {
+			if err := insert(append(append([]any{int64(100 + n)}, row...),
+				store.Geometry{WKB: orbwkb.MustMarshal(square)})...); err != nil {
 				return err
 			}
 		}
@@ -104,7 +112,8 @@ func TestNothingIsValidInYear1(t *testing.T) {
 	for _, c := range []string{"areas", "buildings"} {
 		for _, at := range []string{"0001-01-01", "0001-01-01T00:00:00Z"} {
 			for _, mount := range []string{"", "/v1"} {
-				if f := a.get(mount + "/collections/" + c + "/items?datetime=" + at).wants(http.StatusOK).page().Features; len(f) != 0 {
+				if f := a.get(mount + "/collections/" + c + "/items?datetime=" + at).wants(
+					http.StatusOK).page().Features; len(f) != 0 {
 					t.Errorf("%s at %s: %d features", c, at, len(f))
 				}
 			}
@@ -116,7 +125,8 @@ func TestNothingIsValidInYear1(t *testing.T) {
 func TestTheFirstFeatureWithVersionsLeadsToTheNext(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
-	for path, next := range map[string]string{"areas/items/1": "3", "areas/items/1?datetime=2006-01-01": "2", "areas/items/1.20010101": "5.a.20010101"} {
+	for path, next := range map[string]string{"areas/items/1": "3", "areas/items/1?datetime=2006-01-01": "2",
+		"areas/items/1.20010101": "5.a.20010101"} {
 		if got := a.get("/collections/" + path).wants(http.StatusOK).json()["next"]; got != next {
 			t.Errorf("%s: next %v, want %s", path, got, next)
 		}
@@ -128,17 +138,28 @@ func TestVersionsOfAFeature(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, func(c *config.Config) { c.Service.TimeZone = "Europe/Oslo" })
 	for _, x := range []struct{ path, name, memento, canonical, before, after string }{
-		{"areas/items/1", "New", "Sat, 31 Dec 2011 23:00:00 GMT", "areas/items/1?datetime=2012-01-01", "areas/items/1?datetime=2001-01-01", ""},
-		{"areas/items/1?datetime=2005-06-01", "Old", "Sun, 31 Dec 2000 23:00:00 GMT", "areas/items/1?datetime=2001-01-01", "", "areas/items/1?datetime=2012-01-01"},
-		{"areas/items/1?datetime=2012-01-01", "New", "Sat, 31 Dec 2011 23:00:00 GMT", "areas/items/1?datetime=2012-01-01", "areas/items/1?datetime=2001-01-01", ""},
-		{"areas/items/1?datetime=2011-12-31T22:59:59Z", "Old", "Sun, 31 Dec 2000 23:00:00 GMT", "areas/items/1?datetime=2001-01-01", "", "areas/items/1?datetime=2012-01-01"},
-		{"areas/items/1?datetime=2011-12-31T23:00:00Z", "New", "Sat, 31 Dec 2011 23:00:00 GMT", "areas/items/1?datetime=2012-01-01", "areas/items/1?datetime=2001-01-01", ""},
-		{"areas/items/1.20010101", "Old", "Sun, 31 Dec 2000 23:00:00 GMT", "areas/items/1?datetime=2001-01-01", "", "areas/items/1?datetime=2012-01-01"},
-		{"areas/items/1.20001231T230000Z", "Old", "Sun, 31 Dec 2000 23:00:00 GMT", "areas/items/1?datetime=2001-01-01", "", "areas/items/1?datetime=2012-01-01"},
-		{"areas/items/5.a", "Again", "Thu, 31 Dec 2009 23:00:00 GMT", "areas/items/5.a?datetime=2010-01-01", "areas/items/5.a?datetime=2001-01-01", ""},
-		{"buildings/items/1?datetime=2012-10-14T16:43:17Z", "14.0", "Sun, 14 Oct 2012 16:43:17 GMT", "buildings/items/1?datetime=2012-10-14T16:43:17Z", "buildings/items/1?datetime=2001-07-02T10:43:17Z", ""},
-		{"buildings/items/1?datetime=2005-01-01T00:00:00Z", "10.8", "Mon, 02 Jul 2001 10:43:17 GMT", "buildings/items/1?datetime=2001-07-02T10:43:17Z", "", "buildings/items/1?datetime=2012-10-14T16:43:17Z"},
-		{"buildings/items/1.20010702T104317Z", "10.8", "Mon, 02 Jul 2001 10:43:17 GMT", "buildings/items/1?datetime=2001-07-02T10:43:17Z", "", "buildings/items/1?datetime=2012-10-14T16:43:17Z"},
+		{"areas/items/1", "New", "Sat, 31 Dec 2011 23:00:00 GMT", "areas/items/1?datetime=2012-01-01",
+			"areas/items/1?datetime=2001-01-01", ""},
+		{"areas/items/1?datetime=2005-06-01", "Old", "Sun, 31 Dec 2000 23:00:00 GMT",
+			"areas/items/1?datetime=2001-01-01", "", "areas/items/1?datetime=2012-01-01"},
+		{"areas/items/1?datetime=2012-01-01", "New", "Sat, 31 Dec 2011 23:00:00 GMT",
+			"areas/items/1?datetime=2012-01-01", "areas/items/1?datetime=2001-01-01", ""},
+		{"areas/items/1?datetime=2011-12-31T22:59:59Z", "Old", "Sun, 31 Dec 2000 23:00:00 GMT",
+			"areas/items/1?datetime=2001-01-01", "", "areas/items/1?datetime=2012-01-01"},
+		{"areas/items/1?datetime=2011-12-31T23:00:00Z", "New", "Sat, 31 Dec 2011 23:00:00 GMT",
+			"areas/items/1?datetime=2012-01-01", "areas/items/1?datetime=2001-01-01", ""},
+		{"areas/items/1.20010101", "Old", "Sun, 31 Dec 2000 23:00:00 GMT", "areas/items/1?datetime=2001-01-01", "",
+			"areas/items/1?datetime=2012-01-01"},
+		{"areas/items/1.20001231T230000Z", "Old", "Sun, 31 Dec 2000 23:00:00 GMT", "areas/items/1?datetime=2001-01-01",
+			"", "areas/items/1?datetime=2012-01-01"},
+		{"areas/items/5.a", "Again", "Thu, 31 Dec 2009 23:00:00 GMT", "areas/items/5.a?datetime=2010-01-01",
+			"areas/items/5.a?datetime=2001-01-01", ""},
+		{"buildings/items/1?datetime=2012-10-14T16:43:17Z", "14.0", "Sun, 14 Oct 2012 16:43:17 GMT",
+			"buildings/items/1?datetime=2012-10-14T16:43:17Z", "buildings/items/1?datetime=2001-07-02T10:43:17Z", ""},
+		{"buildings/items/1?datetime=2005-01-01T00:00:00Z", "10.8", "Mon, 02 Jul 2001 10:43:17 GMT",
+			"buildings/items/1?datetime=2001-07-02T10:43:17Z", "", "buildings/items/1?datetime=2012-10-14T16:43:17Z"},
+		{"buildings/items/1.20010702T104317Z", "10.8", "Mon, 02 Jul 2001 10:43:17 GMT",
+			"buildings/items/1?datetime=2001-07-02T10:43:17Z", "", "buildings/items/1?datetime=2012-10-14T16:43:17Z"},
 	} {
 		for _, mount := range []string{"", "/v1"} {
 			r := a.get(mount + "/collections/" + x.path).wants(http.StatusOK)
@@ -155,7 +176,9 @@ func TestVersionsOfAFeature(t *testing.T) {
 			}
 			original, _, _ := strings.Cut(x.canonical, "?")
 			links := r.headerLinks()
-			for rel, want := range map[string]string{"canonical": x.canonical, "original": original, "version-history": original + "/versions", "predecessor-version": x.before, "successor-version": x.after} {
+			for rel, want := range map[string]string{"canonical": x.canonical, "original": original,
+				"version-history": original + "/versions", "predecessor-version": x.before,
+				"successor-version": x.after} {
 				var all []string
 				if want != "" {
 					all = []string{"/collections/" + want}
@@ -181,22 +204,27 @@ func TestVersionsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
 	for path, latest := range map[string]string{
-		"areas/items/2": "2?datetime=2005-01-01", "areas/items/1?datetime=1990-01-01": "1?datetime=2012-01-01", "areas/items/4": "4?datetime=2090-01-01",
-		"areas/items/5.a?datetime=2005-01-01": "5.a?datetime=2010-01-01", "areas/items/2?datetime=2020-01-01": "2?datetime=2005-01-01",
+		"areas/items/2": "2?datetime=2005-01-01", "areas/items/1?datetime=1990-01-01": "1?datetime=2012-01-01",
+		"areas/items/4":                       "4?datetime=2090-01-01",
+		"areas/items/5.a?datetime=2005-01-01": "5.a?datetime=2010-01-01",
+		"areas/items/2?datetime=2020-01-01":   "2?datetime=2005-01-01",
 	} {
 		r := a.get("/collections/" + path).wants(http.StatusGone)
 		links := r.headerLinks()
-		if !slices.Equal(links["latest-version"], []string{"/collections/areas/items/" + latest}) || len(links["timemap"]) == 0 || len(links["version-history"]) != 1 {
+		if !slices.Equal(links["latest-version"], []string{"/collections/areas/items/" + latest}) ||
+			len(links["timemap"]) == 0 || len(links["version-history"]) != 1 {
 			t.Errorf("%s: %v", path, links)
 		}
 		if r.Header.Get("Memento-Datetime") != "" || r.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %v", path, r.Header)
 		}
 	}
-	for _, path := range []string{"areas/items/9", "areas/items/9?datetime=2020-01-01", "areas/items/1.19990101", "areas/items/1.20010102", "buildings/items/x", "areas/items/9/versions", "buildings/items/01"} {
+	for _, path := range []string{"areas/items/9", "areas/items/9?datetime=2020-01-01", "areas/items/1.19990101",
+		"areas/items/1.20010102", "buildings/items/x", "areas/items/9/versions", "buildings/items/01"} {
 		a.get("/collections/" + path).wants(http.StatusNotFound)
 	}
-	for _, path := range []string{"areas/items/1?datetime=2001-01-01/..", "areas/items/1?datetime=yesterday", "areas/items/1.20010101?datetime=2001-01-01", "areas/items/1?profile=features-with-time-slices"} {
+	for _, path := range []string{"areas/items/1?datetime=2001-01-01/..", "areas/items/1?datetime=yesterday",
+		"areas/items/1.20010101?datetime=2001-01-01", "areas/items/1?profile=features-with-time-slices"} {
 		r := a.get("/collections/" + path).wants(http.StatusBadRequest)
 		if len(r.json()["faults"].([]any)) == 0 {
 			t.Errorf("%s: %s", path, r.Body)
@@ -222,8 +250,10 @@ func TestTimeMap(t *testing.T) {
 			got = append(got, l["rel"].(string)+" "+href[strings.LastIndex(href, "/"):]+" "+at)
 		}
 	}
-	want := []string{"original /1 ", "first /1?datetime=2001-07-02T10:43:17Z ", "memento /1?datetime=2001-07-02T10:43:17Z Mon, 02 Jul 2001 10:43:17 GMT",
-		"last /1?datetime=2012-10-14T16:43:17Z ", "latest-version /1?datetime=2012-10-14T16:43:17Z ", "memento /1?datetime=2012-10-14T16:43:17Z Sun, 14 Oct 2012 16:43:17 GMT"}
+	want := []string{"original /1 ", "first /1?datetime=2001-07-02T10:43:17Z ",
+		"memento /1?datetime=2001-07-02T10:43:17Z Mon, 02 Jul 2001 10:43:17 GMT",
+		"last /1?datetime=2012-10-14T16:43:17Z ", "latest-version /1?datetime=2012-10-14T16:43:17Z ",
+		"memento /1?datetime=2012-10-14T16:43:17Z Sun, 14 Oct 2012 16:43:17 GMT"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -232,7 +262,8 @@ func TestTimeMap(t *testing.T) {
 		t.Errorf("%s: %s", r.Header.Get("Content-Type"), r.Body)
 	}
 	page := string(a.get("/collections/areas/items/5.a/versions?f=html").wants(http.StatusOK).Body)
-	for _, part := range []string{"Gap", "Again", "2003-01-01", "/collections/areas/items/5.a?datetime=2001-01-01&amp;f=html"} {
+	for _, part := range []string{"Gap", "Again", "2003-01-01",
+		"/collections/areas/items/5.a?datetime=2001-01-01&amp;f=html"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the page does not say %q", part)
 		}
@@ -270,7 +301,8 @@ func TestItemsSelectVersions(t *testing.T) {
 			if got := strings.Join(p.ids(), " "); got != want {
 				t.Errorf("%s: %q, want %q", query, got, want)
 			}
-			if n := len(p.Features); !strings.Contains(query, "limit") && (p.NumberMatched != n || p.NumberReturned != n) {
+			if n := len(p.Features); !strings.Contains(query, "limit") &&
+				(p.NumberMatched != n || p.NumberReturned != n) {
 				t.Errorf("%s: %d matched, %d returned, %d there", query, p.NumberMatched, p.NumberReturned, n)
 			}
 			profile := slices.Contains(r.headerLinks()["profile"], "/def/profile/OGC/0/versions-as-features")
@@ -283,7 +315,8 @@ func TestItemsSelectVersions(t *testing.T) {
 			continue
 		}
 		csv := string(a.get("/collections/areas/items?f=csv&" + query).wants(http.StatusOK).Body)
-		file := string(a.get("/collections/areas/download?f=csv&" + strings.ReplaceAll(query, "&limit=1", "")).wants(http.StatusOK).Body)
+		file := string(a.get("/collections/areas/download?f=csv&" + strings.ReplaceAll(query, "&limit=1", "")).wants(
+			http.StatusOK).Body)
 		for _, id := range strings.Fields(want) {
 			if !strings.Contains(csv, "\n"+id+",") || !strings.Contains(file, "\n"+id+",") {
 				t.Errorf("%s: no %s in CSV: %s", query, id, csv)
@@ -323,7 +356,8 @@ func TestVersionedCollectionSaysSo(t *testing.T) {
 			t.Errorf("without versions: %s", path)
 		}
 	}
-	if b := a.get("/collections/areas?f=html&lang=en").wants(200).Body; !strings.Contains(string(b), "<dt>Number of versions of features</dt><dd>7</dd>") {
+	if b := a.get("/collections/areas?f=html&lang=en").wants(200).Body; !strings.Contains(
+		string(b), "<dt>Number of versions of features</dt><dd>7</dd>") {
 		t.Errorf("the page: %s", b)
 	}
 }
@@ -334,8 +368,10 @@ func TestLookupSelectsVersions(t *testing.T) {
 	a := serveVersions(t, nil)
 	// squares from east to west: 1 old, 1 new, 2, 3, 4, 5.a gap, 5.a again
 	for query, want := range map[string]string{
-		"lon=10.74&lat=60.05": "", "lon=10.74&lat=60.05&datetime=2005-01-01": "1", "lon=10.64&lat=60.05": "1", "lon=10.54&lat=60.05": "",
-		"lon=10.54&lat=60.05&datetime=2019-12-31": "2", "lon=10.54&lat=60.05&datetime=2020-01-01": "", "lon=10.54&lat=60.05&datetime=2019-01-01/..": "2",
+		"lon=10.74&lat=60.05": "", "lon=10.74&lat=60.05&datetime=2005-01-01": "1", "lon=10.64&lat=60.05": "1",
+		"lon=10.54&lat=60.05":                     "",
+		"lon=10.54&lat=60.05&datetime=2019-12-31": "2", "lon=10.54&lat=60.05&datetime=2020-01-01": "",
+		"lon=10.54&lat=60.05&datetime=2019-01-01/..": "2",
 	} {
 		r := a.get("/lookup?collections=areas&" + query).wants(200)
 		p := r.page()
@@ -357,22 +393,27 @@ func TestEndedVersionsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), Settings: map[string]store.Settings{"areas": {Settled: "2012-01-01"}}})
+	st, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(),
+		Settings: map[string]store.Settings{"areas": {Settled: "2012-01-01"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
 	a := serveStore(t, st, nil)
 	for path, kept := range map[string]bool{
-		"areas/items/1?datetime=2005-01-01": true, "areas/items/1.20010101": true, "areas/items/1": false, "areas/items/1?datetime=2012-01-01": false,
-		"areas/items/2?datetime=2006-01-01": false, "buildings/items/1?datetime=2005-01-01": false, "areas/items/5.a?datetime=2002-01-01": true,
+		"areas/items/1?datetime=2005-01-01": true, "areas/items/1.20010101": true, "areas/items/1": false,
+		"areas/items/1?datetime=2012-01-01": false,
+		"areas/items/2?datetime=2006-01-01": false, "buildings/items/1?datetime=2005-01-01": false,
+		"areas/items/5.a?datetime=2002-01-01": true,
 	} {
-		if got := a.get("/collections/" + path).wants(200).Header.Get("Cache-Control"); strings.Contains(got, "immutable") != kept {
+		if got := a.get("/collections/" + path).wants(200).Header.Get("Cache-Control"); strings.Contains(
+			got, "immutable") != kept {
 			t.Errorf("%s: Cache-Control %q", path, got)
 		}
 	}
 	keyed := serveStore(t, st, func(c *config.Config) { c.Auth = "required" })
-	if got := keyed.get("/collections/areas/items/1?datetime=2005-01-01", "X-API-Key", keyed.key).wants(200).Header.Get("Cache-Control"); strings.Contains(got, "immutable") {
+	if got := keyed.get("/collections/areas/items/1?datetime=2005-01-01", "X-API-Key", keyed.key).wants(200).Header.Get(
+		"Cache-Control"); strings.Contains(got, "immutable") {
 		t.Errorf("behind a key: Cache-Control %q", got)
 	}
 	keyed.get("/collections/areas/items/1/versions").wants(http.StatusUnauthorized)
@@ -386,7 +427,8 @@ func TestTilesSelectVersions(t *testing.T) {
 		if levels {
 			a.settled("/collections/areas/tiles/WebMercatorQuad/5/9/16")
 		}
-		for query, want := range map[string]string{"": "1 3 5.a", "?datetime=2005-06-01": "1 2", "?datetime=2095-01-01": "1 3 4 5.a"} {
+		for query, want := range map[string]string{"": "1 3 5.a", "?datetime=2005-06-01": "1 2",
+			"?datetime=2095-01-01": "1 3 4 5.a"} {
 			r := a.get("/collections/areas/tiles/WebMercatorQuad/5/9/16" + query).wants(200)
 			var got []string
 			for _, id := range []string{"1", "2", "3", "4", "5.a"} {
@@ -416,10 +458,14 @@ func writePast(ctx context.Context, w store.Writer) error {
 	prop := func(name string, t cql2.Type) store.Property {
 		return store.Property{Name: name, Column: name, Type: t}
 	}
-	err = w.Define(ctx, &store.Collection{ID: "past", Table: "past", Public: true, Title: store.Text{"en": "Past"}, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-		Properties: []store.Property{prop("nr", cql2.TypeText), prop("name", cql2.TypeText), prop("from", cql2.TypeDate), prop("to", cql2.TypeDate)}, TitleProperty: "name",
-		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: coll.Geometry.Type, CRS: coll.Geometry.CRS}, Versions: &store.Versions{ID: "nr", Start: "from", End: "to"},
-		IntervalStart: "from", IntervalEnd: "to", DefaultSort: []store.Sort{{Property: "nr"}, {Property: "from"}}}, true)
+	err = w.Define(ctx, &store.Collection{ID: "past", Table: "past", Public: true, Title: store.Text{"en": "Past"},
+		Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+		Properties: []store.Property{prop("nr", cql2.TypeText), prop("name", cql2.TypeText),
+			prop("from", cql2.TypeDate), prop("to", cql2.TypeDate)}, TitleProperty: "name",
+		Geometry:      &store.Geom{Name: "geometry", Column: "geom", Type: coll.Geometry.Type, CRS: coll.Geometry.CRS},
+		Versions:      &store.Versions{ID: "nr", Start: "from", End: "to"},
+		IntervalStart: "from", IntervalEnd: "to", DefaultSort: []store.Sort{{Property: "nr"}, {Property: "from"}}},
+		true)
 	if err != nil {
 		return err
 	}
@@ -441,7 +487,8 @@ func writePast(ctx context.Context, w store.Writer) error {
 			spans = [][2]any{{"1980-01-01", "2015-07-01"}}
 		}
 		for i, span := range spans {
-			if err := insert(n*10+int64(i), f.ID, fmt.Sprint(f.ID, " of ", span[0]), span[0], span[1], f.Geometry); err != nil {
+			if err := insert(n*10+int64(i), f.ID, fmt.Sprint(f.ID, " of ", span[0]), span[0], span[1],
+				f.Geometry); err != nil {
 				return err
 			}
 		}
@@ -460,16 +507,20 @@ func TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := serveStore(t, openGeoPackage(t, path), nil), serveStore(t, openPostGIS(t, path), nil)
-	tiles := []string{"WebMercatorQuad/0/0/0", "WebMercatorQuad/4/4/8", "WebMercatorQuad/5/9/16", "WebMercatorQuad/7/37/67", "WebMercatorQuad/9/148/271", "WorldCRS84Quad/6/11/68"}
+	tiles := []string{"WebMercatorQuad/0/0/0", "WebMercatorQuad/4/4/8", "WebMercatorQuad/5/9/16",
+		"WebMercatorQuad/7/37/67", "WebMercatorQuad/9/148/271", "WorldCRS84Quad/6/11/68"}
 	differ := map[string]bool{}
 	for _, tile := range tiles {
 		a.settled("/collections/past/tiles/" + tile)
 		b.settled("/collections/past/tiles/" + tile)
-		for _, query := range []string{"", "?datetime=1985-06-01", "?datetime=2005-06-01", "?datetime=2010-01-01T12:00:00Z", "?datetime=2015-07-01", "?datetime=2005-06-01&filter=nr%20LIKE%20%273%25%27"} {
+		for _, query := range []string{"", "?datetime=1985-06-01", "?datetime=2005-06-01",
+			"?datetime=2010-01-01T12:00:00Z", "?datetime=2015-07-01",
+			"?datetime=2005-06-01&filter=nr%20LIKE%20%273%25%27"} {
 			p := "/collections/past/tiles/" + tile + query
 			x, y := a.get(p), b.get(p)
 			if x.StatusCode != y.StatusCode || !bytes.Equal(x.plain(), y.plain()) {
-				t.Errorf("%s: %d and %d bytes, status %d and %d", p, len(x.plain()), len(y.plain()), x.StatusCode, y.StatusCode)
+				t.Errorf("%s: %d and %d bytes, status %d and %d", p, len(x.plain()), len(y.plain()), x.StatusCode,
+					y.StatusCode)
 			}
 			if x.StatusCode == 200 {
 				differ[string(x.plain())] = true
@@ -485,7 +536,8 @@ func TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay(t *testing.T) {
 // name without the label of the county behind it.
 func TestDivisionsOfADay(t *testing.T) {
 	t.Parallel()
-	table, err := csv.NewReader(sharedtest.Open(t, "data", "lineage", "no-klass131-versions-1971-2024.csv.gz")).ReadAll()
+	table, err := csv.NewReader(sharedtest.Open(t, "data", "lineage",
+		"no-klass131-versions-1971-2024.csv.gz")).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -502,7 +554,9 @@ func TestDivisionsOfADay(t *testing.T) {
 	a := serveHistory(t, nil)
 	for day, want := range lists {
 		var got []string
-		for _, x := range a.get("/collections/divisions_versions/items?scheme=kommune&limit=1000&properties=code,name&datetime=" + day).wants(200).page().Features {
+		for _, x := range a.get(
+			"/collections/divisions_versions/items?scheme=kommune&limit=1000&properties=code,name&datetime=" +
+				day).wants(200).page().Features {
 			got = append(got, x.Properties["code"].(string)+" "+x.Properties["name"].(string))
 		}
 		slices.Sort(want)
@@ -516,7 +570,8 @@ func TestDivisionsOfADay(t *testing.T) {
 func TestMapsOfAPointAreOfTheDayAskedFor(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
-	for at, areas := range map[string]int{"lon=10.72&datetime=2005-06-01": 1, "lon=10.62&datetime=2013-06-01": 2} { // New lies beside Old, but not in 2005; Ended lies beside New
+	// New lies beside Old, but not in 2005; Ended lies beside New
+	for at, areas := range map[string]int{"lon=10.72&datetime=2005-06-01": 1, "lon=10.62&datetime=2013-06-01": 2} {
 		body := string(a.get("/lookup?lat=60.05&f=html&" + at).wants(200).Body)
 		_, ground, _ := strings.Cut(body, `<g class="near">`)
 		ground, _, _ = strings.Cut(ground, "</g>")
@@ -551,17 +606,24 @@ func TestThePastStaysAsItWas(t *testing.T) {
 	t.Parallel()
 	later := false
 	st, rewrite := writtenStore(t, func(ctx context.Context, w store.Writer) error {
-		return writeVersions(ctx, w, func(row []any) bool { return later || row[1] != "Young" && row[1] != "To come" && row[1] != "Again" })
+		return writeVersions(ctx, w, func(row []any) bool {
+			return later || row[1] != "Young" && row[1] != "To come" &&
+				row[1] != "Again"
+		})
 	})
 	a := serveStore(t, st, nil)
 	var paths []string
 	for _, f := range []string{"json", "jsonld", "html", "csv", "geojsonseq", "gml", "kml", "topojson"} {
-		paths = append(paths, "/collections/areas/items?datetime=2005-06-01&f="+f, "/collections/areas/items?datetime=2002-01-01T12:00:00Z&limit=1&f="+f)
+		paths = append(paths, "/collections/areas/items?datetime=2005-06-01&f="+f,
+			"/collections/areas/items?datetime=2002-01-01T12:00:00Z&limit=1&f="+f)
 	}
 	for _, f := range []string{"json", "jsonld", "html"} {
-		paths = append(paths, "/collections/areas/items/1?datetime=2005-06-01&f="+f, "/collections/areas/items/2?datetime=2006-01-01&f="+f)
+		paths = append(paths, "/collections/areas/items/1?datetime=2005-06-01&f="+f,
+			"/collections/areas/items/2?datetime=2006-01-01&f="+f)
 	}
-	paths = append(paths, "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01", "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01&f=html", "/collections/areas/download?f=csv&datetime=2005-06-01")
+	paths = append(paths, "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01",
+		"/lookup?lon=10.72&lat=60.05&datetime=2005-06-01&f=html",
+		"/collections/areas/download?f=csv&datetime=2005-06-01")
 	if !onPostGIS() { // where others write into the cluster, tiles may come before their levels
 		paths = append(paths, "/collections/areas/tiles/WebMercatorQuad/5/9/16?datetime=2005-06-01")
 	}
@@ -584,7 +646,8 @@ func TestThePastStaysAsItWas(t *testing.T) {
 	if err := a.srv.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := a.get("/collections/areas/items?datetime=2021-01-01").wants(200).page().ids(); !slices.Contains(got, "3") {
+	if got := a.get("/collections/areas/items?datetime=2021-01-01").wants(200).page().ids(); !slices.Contains(
+		got, "3") {
 		t.Fatalf("the later data are not there: %v", got)
 	}
 	for p, b := range ask() {

@@ -15,7 +15,8 @@ func TestAViewLeavesOtherCollectionsCached(t *testing.T) {
 	admin(t, url, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)');
 		CREATE VIEW utsnitt AS SELECT id, geom FROM punkt WHERE id < 10`)
 	a := serveStore(t, openURL(t, url), nil)
-	for _, path := range []string{"/collections/punkt/items", "/collections/punkt/items/1", "/collections/punkt/items?f=html", "/collections/punkt/items/1?f=html"} {
+	for _, path := range []string{"/collections/punkt/items", "/collections/punkt/items/1",
+		"/collections/punkt/items?f=html", "/collections/punkt/items/1?f=html"} {
 		a.cachedBefore(path).wants(200)
 	}
 	admin(t, url, `CREATE TABLE flate (id INT PRIMARY KEY, geom GEOMETRY(Polygon, 4258));

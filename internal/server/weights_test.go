@@ -36,7 +36,8 @@ func TestPagesWeighNoMoreThanTheirBounds(t *testing.T) {
 				order, weights[k.name] = append(order, k.name), make([]int, len(web.Languages()))
 			}
 			for i, lang := range web.Languages() {
-				weights[k.name][i] = max(weights[k.name][i], keeping.weight(k.path+"&lang="+lang), none.weight(k.path+"&lang="+lang))
+				weights[k.name][i] = max(weights[k.name][i], keeping.weight(k.path+"&lang="+lang),
+					none.weight(k.path+"&lang="+lang))
 			}
 		}
 	}
@@ -61,7 +62,8 @@ func (a *api) weight(path string) (most int) {
 	a.t.Helper()
 	for range 4 {
 		r := a.get(path, "Accept-Encoding", "gzip")
-		if most = max(most, len(r.Body)); r.Header.Get("Content-Encoding") != "gzip" && len(r.Body) >= 1400 { // in one packet either way
+		// in one packet either way
+		if most = max(most, len(r.Body)); r.Header.Get("Content-Encoding") != "gzip" && len(r.Body) >= 1400 {
 			a.t.Errorf("%s is not compressed", path)
 		}
 	}

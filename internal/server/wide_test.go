@@ -17,7 +17,8 @@ func wide(t *testing.T) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "wide.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		coll := &store.Collection{ID: "wide", Table: "wide", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
+		coll := &store.Collection{ID: "wide", Table: "wide", Public: true,
+			Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
 		names, row := []string{"id"}, []any{"a"}
 		for i := range 1990 {
 			name := fmt.Sprintf("c%04d", i)
@@ -46,7 +47,8 @@ func TestWideTables(t *testing.T) {
 		t.Skip("PostgreSQL has no tables of so many columns")
 	}
 	a := wide(t)
-	for lang, want := range map[string]string{"en": "The table shows 5 of 1,990 properties.", "nb": "Tabellen viser 5 av 1\u00a0990 egenskaper.", "nn": "Tabellen viser 5 av 1\u00a0990 eigenskapar."} {
+	for lang, want := range map[string]string{"en": "The table shows 5 of 1,990 properties.",
+		"nb": "Tabellen viser 5 av 1\u00a0990 egenskaper.", "nn": "Tabellen viser 5 av 1\u00a0990 eigenskapar."} {
 		page := string(a.get("/collections/wide/items?f=html&lang=" + lang).wants(200).Body)
 		if !strings.Contains(page, want) {
 			t.Errorf("%s: the page does not say %q", lang, want)
@@ -62,10 +64,12 @@ func TestWideTables(t *testing.T) {
 		}
 	}
 	page := string(a.get("/collections/wide/items?f=html&properties=c1900,c1989&c1955=value%201955").wants(200).Body)
-	if !strings.Contains(page, "value 1989") || strings.Contains(page, `id="columns"`) || !strings.Contains(page, `<input id="q-c1955.like" name="c1955.like" type="text" value="value 1955"`) {
+	if !strings.Contains(page, "value 1989") || strings.Contains(page, `id="columns"`) ||
+		!strings.Contains(page, `<input id="q-c1955.like" name="c1955.like" type="text" value="value 1955"`) {
 		t.Errorf("properties that were chosen are not shown: %.3000s", page)
 	}
-	if page := string(a.get("/collections/wide/items/a?f=html").wants(200).Body); !strings.Contains(page, "value 1989") {
+	if page := string(a.get("/collections/wide/items/a?f=html").wants(200).Body); !strings.Contains(
+		page, "value 1989") {
 		t.Error("the page of the feature lacks properties")
 	}
 	if n := len(a.get("/collections/wide/items/a").wants(200).json()["properties"].(map[string]any)); n != 1990 {

@@ -21,13 +21,13 @@ import (
 	"grense/internal/store"
 )
 
-// Values of Vary (RFC 9110, 12.5.5). Keyed answers differ by the key as well.
+// Values of Vary (RFC 9110, 12.5.5). Responses with keys also depend on the key.
 const (
 	varyOpen  = "Accept, Accept-Encoding, Accept-Language"
 	VaryKeyed = varyOpen + ", X-API-Key, Authorization, Cookie"
 )
 
-// WriteBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
+// WriteBody writes a complete response with its validators (RFC 9110, 8.8.3, 13.1.2).
 func (c *Call) WriteBody(w http.ResponseWriter, status int, b *wire.Body) {
 	h := w.Header()
 	plain, etag := b.Plain, `"`+b.Etag+`"`
@@ -60,17 +60,18 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *wire.Body) {
 		return
 	}
 	if rw, ok := w.(*response); ok {
-		rw.whole(plain) //nolint:errcheck // a client that is gone is seen by the server
+		rw.whole(plain) //nolint:errcheck // net/http notices a client that has disconnected
 	} else {
 		w.Write(plain)
 	}
 }
 
-// gzipped is the field Content-Encoding of what is compressed. Nobody changes it.
+// gzipped is the value of Content-Encoding. Nobody may change it.
 var gzipped = []string{"gzip"}
 
-// ifMatch returns an error of kind Precondition if the request has If-Match and it names another version than etag, compared strongly:
-// a weak validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. Only GET and HEAD are conditional.
+// IfMatch returns an error of kind Precondition if If-Match does not contain etag. The comparison is strong: a weak
+// validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. It checks GET and HEAD
+// only.
 func (c *Call) IfMatch(etag string) error {
 	values, asked := c.Request.Header["If-Match"]
 	if !asked || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
@@ -83,19 +84,21 @@ func (c *Call) IfMatch(etag string) error {
 			}
 		}
 	}
-	return problem.New(problem.Precondition, nil, "The resource is not in a version that If-Match names. Leave the header out to get the current version.")
+	return problem.New(problem.Precondition, nil, "The resource is not in a version that If-Match names. Leave the "+
+		"header out to get the current version.")
 }
 
-// document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language, the
-// parameters and, for pages, whether the visitor has a valid key. The bytes are made once and cached.
+// document writes the response of a route that depends only on catalog, mount, representation, language, parameters
+// and, for pages, whether the visitor has a valid key. It is built once and cached.
 func (c *Call) document(w http.ResponseWriter) error {
 	vary, cached := varyOpen, "no-cache"
 	if c.Route.Draws && c.Format.F == "html" && c.s.Config.Auth != "open" {
-		if vary = VaryKeyed; hasKey(c.Request) && c.s.Authorize(c) == nil { // a key that is wrong is none here
+		if vary = VaryKeyed; hasKey(c.Request) && c.s.Authorize(c) == nil { // a wrong key counts as none here
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
-	key := docKey{holds: c.holds, root: c.Root, path: c.Request.URL.Path, query: c.Canonical(), f: c.Format.F, lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
+	key := docKey{holds: c.holds, root: c.Root, path: c.Request.URL.Path, query: c.Canonical(), f: c.Format.F,
+		lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.Route.Get(c)
@@ -141,7 +144,7 @@ func (c *Call) newDoc(b *wire.Body, links []ogcapi.Link, vary, cached string) *d
 	return d
 }
 
-// Render writes the chosen representation of an answer.
+// Render encodes the negotiated representation of an answer.
 func (c *Call) Render(a *Answer) ([]byte, error) {
 	if b, ok := a.Raw[c.Format.F]; ok {
 		return b, nil
@@ -163,8 +166,9 @@ func (c *Call) Render(a *Answer) ([]byte, error) {
 	}
 }
 
-// Canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same. Of f it has what the answer depends on: nothing where that names
-// the first representation, whose links are the same without it, but for pages, whose links to others repeat it as it came.
+// Canonical returns the query with its parameters in a fixed order: requests with the same text get the same response.
+// It contains f only if the response depends on it. Documents in the first representation do not, but pages do, since
+// their links repeat f. It must not be called before the query is parsed.
 func (c *Call) Canonical() string {
 	if c.encoded == "" {
 		values, f := c.Values, c.Values["f"]
@@ -181,11 +185,11 @@ func (c *Call) Canonical() string {
 	return c.encoded
 }
 
-// docKey names a written document.
+// docKey identifies an encoded document.
 type docKey struct {
 	root, path, query, f, lang, version string
-	files                               uint64 // what filesListed said
-	holds                               bool   // see call
+	files                               uint64 // result of filesListed
+	holds                               bool   // see Call
 }
 
 type doc struct {
@@ -193,19 +197,23 @@ type doc struct {
 	header fields
 }
 
-// docCache holds written documents. docBytes is how much of them: the documents of one catalog are few, but proxies may bring many addresses.
+// docCache holds encoded documents. docBytes bounds it: a catalog has few documents, but proxies may add many
+// addresses.
 type docCache = cache.Cache[docKey, *doc]
 
 const docBytes = 64 << 20
 
-// documentsAsked are hashes of which documents of endlessly many were asked for of late, by their last bits. It is safe for concurrent use.
-type documentsAsked struct {
+// requestedDocuments holds hashes of recent requests for documents of which there are very many, by their low bits. It
+// is safe for concurrent use.
+type requestedDocuments struct {
 	seed maphash.Seed
 	late [1 << 12]atomic.Uint64
 }
 
-// again reports whether the same was asked for of late, and notes that it is now.
-func (a *documentsAsked) again(k docKey) bool { return again(a.late[:], maphash.Comparable(a.seed, k)) }
+// again reports whether the same document was requested recently, and records it.
+func (a *requestedDocuments) again(k docKey) bool {
+	return again(a.late[:], maphash.Comparable(a.seed, k))
+}
 
 func (d *doc) size() int64 {
 	n := len(d.body.Plain) + len(d.body.Gz) + 512
@@ -215,9 +223,9 @@ func (d *doc) size() int64 {
 	return int64(n)
 }
 
-// DataHeaders are those of every answer with data.
+// DataHeaders sets the header fields of all responses with data.
 func (c *Call) DataHeaders(w http.ResponseWriter) {
-	c.s.TellRates(w, c.Owner())
+	c.s.WriteRates(w, c.Owner())
 	h := w.Header()
 	if c.s.Config.Auth == "open" {
 		openData.set(h)
@@ -249,14 +257,14 @@ func (c *Call) sharedFor() string {
 	return s
 }
 
-// openData and keyedData are the fields of answers with data, where these need no key and where they do.
+// openData and keyedData are the header fields of responses with data, without and with API keys.
 var (
 	openData  = fields{{"Vary", []string{varyOpen}}, {"Cache-Control", []string{"no-cache"}}}
 	keyedData = fields{{"Vary", []string{VaryKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
 )
 
-// Unchanged sets the weak validator of an answer and evaluates the conditions of the request (RFC 9110, 13.2.2). It answers 304 and
-// reports true if the client has the version already; the error is that of ifMatch.
+// Unchanged sets the weak validator of a response and evaluates conditional requests (RFC 9110, 13.2.2). If the client
+// has the version, it writes 304 and returns true. Its error is that of IfMatch.
 func (c *Call) Unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
 	etag := `W/"` + tag + `"`
 	SetHeader(w, "Etag", etag)
@@ -272,7 +280,7 @@ func (c *Call) Unchanged(w http.ResponseWriter, tag string) (same bool, err erro
 	return same, nil
 }
 
-// DataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
+// DataFields sets the header fields of responses with features: DataHeaders, content type, language and links.
 func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	SetHeader(w, "Content-Type", c.Format.ContentType())
 	SetHeader(w, "Content-Language", page.LanguageTag(c.Lang))
@@ -280,11 +288,11 @@ func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	SetHeader(w, "Link", wire.LinkHeader(append(links, c.ProfileLinks()...)))
 }
 
-// TellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is
-// none of it, which is no error (OGC 23-058r2, 13, profile-negotiation).
-func (c *Call) TellLosses(h http.Header, losses ...string) {
-	if p, ok := c.Params.(Profiled); ok && c.Format.F != AsGeoJSON.F && *p.ToldProfile() != "" {
-		losses = append(losses, "the profile "+*p.ToldProfile()+", which f=json has")
+// WriteLosses sets the header Format-Losses: what the format cannot hold, and a requested profile that it does not
+// have, which is not an error (OGC 23-058r2, 13, profile-negotiation).
+func (c *Call) WriteLosses(h http.Header, losses ...string) {
+	if p, ok := c.Params.(Profiled); ok && c.Format.F != AsGeoJSON.F && *p.ProfileParam() != "" {
+		losses = append(losses, "the profile "+*p.ProfileParam()+", which f=json has")
 	}
 	if len(losses) > 0 {
 		h.Set("Format-Losses", strings.Join(losses, "; "))

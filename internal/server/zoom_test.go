@@ -91,11 +91,14 @@ func TestZoomLevelSimplifiesGeometriesWithSharedBorders(t *testing.T) {
 		for _, zoom := range []string{"0", "4", "6.5", "24"} {
 			r := a.ready(path + in + "&zoom-level=" + zoom).wants(200)
 			p := r.page()
-			if r.Header.Get("Content-Crs") != "<http://www.opengis.net/def/crs/"+id+">" || !slices.Equal(p.ids(), whole.ids()) {
-				t.Fatalf("%s at %s: Content-Crs %s, %d features", id, zoom, r.Header.Get("Content-Crs"), len(p.Features))
+			if r.Header.Get("Content-Crs") != "<http://www.opengis.net/def/crs/"+id+">" ||
+				!slices.Equal(p.ids(), whole.ids()) {
+				t.Fatalf("%s at %s: Content-Crs %s, %d features", id, zoom, r.Header.Get("Content-Crs"),
+					len(p.Features))
 			}
 			for i, f := range p.Features {
-				if g, was := f.Geometry, whole.Features[i].Geometry; (g == nil) != (was == nil) || g != nil && g.Type != was.Type {
+				if g, was := f.Geometry, whole.Features[i].Geometry; (g == nil) != (was == nil) ||
+					g != nil && g.Type != was.Type {
 					t.Errorf("%s at %s: the geometry of %s changes its kind", id, zoom, f.ID)
 				}
 			}
@@ -131,7 +134,8 @@ func TestZoomLevelOfOneFeatureIsThatOfThePage(t *testing.T) {
 			t.Errorf("next forgets zoom-level: %s", next.Href)
 		}
 		tag := r.Header.Get("ETag")
-		if same := a.get(mount+"/collections/kommuner/items/"+f.ID+"?zoom-level=5", "If-None-Match", tag); same.StatusCode != 304 {
+		if same := a.get(mount+"/collections/kommuner/items/"+f.ID+"?zoom-level=5", "If-None-Match",
+			tag); same.StatusCode != 304 {
 			t.Errorf("status %d for a known ETag", same.StatusCode)
 		}
 		if other := a.get(mount+"/collections/kommuner/items/"+f.ID, "If-None-Match", tag); other.StatusCode != 200 {
@@ -151,7 +155,8 @@ func TestZoomLevelIsRefusedWithACure(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/collections", "/collections/kommuner/tiles/utm33n", "/collections/kommuner/schema"} {
+	for _, path := range []string{"/collections", "/collections/kommuner/tiles/utm33n",
+		"/collections/kommuner/schema"} {
 		a.get(path + "?zoom-level=5").wants(400)
 	}
 }
@@ -170,7 +175,9 @@ func allKinds(t testing.TB) string {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	c := &store.Collection{ID: "mixed", Table: "mixed", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Geometry", CRS: id}}
+	c := &store.Collection{ID: "mixed", Table: "mixed", Public: true,
+		Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+		Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Geometry", CRS: id}}
 	if err := w.Define(ctx, c, false); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +191,8 @@ func allKinds(t testing.TB) string {
 	}
 	ring := append(orb.Ring{{400000, 6600000}}, orb.Ring(wave)...)
 	ring = append(ring, orb.Point{499750, 6600000}, ring[0])
-	for _, g := range []orb.Geometry{orb.Point{450000, 6550000}, wave, orb.MultiLineString{wave}, orb.Polygon{ring}, orb.MultiPolygon{{ring}}, orb.Collection{orb.Point{450000, 6550000}, wave},
+	for _, g := range []orb.Geometry{orb.Point{450000, 6550000}, wave, orb.MultiLineString{wave}, orb.Polygon{ring},
+		orb.MultiPolygon{{ring}}, orb.Collection{orb.Point{450000, 6550000}, wave},
 		orb.Polygon{{{450000, 6550000}, {450001, 6550000}, {450001, 6550001}, {450000, 6550000}}}} {
 		if err := insert(store.Geometry{WKB: wkb.Append(nil, g)}); err != nil {
 			t.Fatal(err)
@@ -215,8 +223,10 @@ func TestZoomLevelKeepsEveryKindOfGeometry(t *testing.T) {
 			}
 			continue
 		}
-		before, after := len(was.Coordinates)+len(was.Geometries), len(f.Geometry.Coordinates)+len(f.Geometry.Geometries)
-		if f.Geometry.Type != was.Type || after == 0 || i > 0 && i < 5 && after > before/10 || (i == 0 || i == 5) && after != before {
+		before, after := len(was.Coordinates)+len(was.Geometries),
+			len(f.Geometry.Coordinates)+len(f.Geometry.Geometries)
+		if f.Geometry.Type != was.Type || after == 0 || i > 0 && i < 5 && after > before/10 ||
+			(i == 0 || i == 5) && after != before {
 			text, _ := json.Marshal(f.Geometry)
 			t.Errorf("%s: %d bytes were %d: %.200s", was.Type, after, before, text)
 		}
@@ -231,13 +241,16 @@ func TestZoomLevelKeepsEveryKindOfGeometry(t *testing.T) {
 func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	for _, path := range []string{"/collections/kommuner?f=html", "/lookup?f=html&lon=10.75&lat=59.91", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=250", "/collections/kommuner/items?f=html&fylke_nr=11"} {
+	for _, path := range []string{"/collections/kommuner?f=html", "/lookup?f=html&lon=10.75&lat=59.91",
+		"/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=250",
+		"/collections/kommuner/items?f=html&fylke_nr=11"} {
 		a.get(path, "Accept", "text/html").wants(200) // begins the levels
 		for !a.srv.TilesReady() {
 			time.Sleep(10 * time.Millisecond)
 		}
 		drawn := map[[4]int]int{}
-		for _, d := range outlinesOf.FindAllStringSubmatch(string(a.get(path, "Accept", "text/html").wants(200).Body), -1) {
+		for _, d := range outlinesOf.FindAllStringSubmatch(string(a.get(path, "Accept", "text/html").wants(200).Body),
+			-1) {
 			var x, y int
 			numbers := wholeNumbers.FindAllStringSubmatch(d[1], -1)
 			for i := 0; i+1 < len(numbers); i += 2 {

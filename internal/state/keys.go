@@ -8,7 +8,7 @@ import (
 	"grense/internal/store"
 )
 
-// Key is what is stored of an API key. The key itself is never stored.
+// Key is the stored record of an API key. The key itself is never stored.
 type Key struct {
 	ID       string // 8 characters, not secret
 	Name     string

@@ -130,8 +130,8 @@ var (
 	}
 )
 
-// SaysInvented reports whether a description contains one of these sentences.
-func (t Text) SaysInvented() bool {
+// MarkedInvented reports whether a description contains one of these sentences.
+func (t Text) MarkedInvented() bool {
 	return strings.Contains(t["nb"], SchematicBorders["nb"]) || strings.Contains(t["nb"], InventedContent["nb"])
 }
 

@@ -28,7 +28,7 @@ func NewFile(data []byte, media string) File {
 	return File{sync.OnceValue(func() *wire.Body { return wire.NewBody(data) }), media}
 }
 
-// swaggerMedia are the files of Swagger UI that the page of the API definition loads.
+// swaggerMedia maps the files of Swagger UI that we serve to their media types.
 var swaggerMedia = map[string]string{
 	"swagger-ui.css":       "text/css; charset=utf-8",
 	"swagger-ui-bundle.js": "text/javascript; charset=utf-8",

@@ -31,7 +31,7 @@ func (c Reader) NotInUse(s *history.Scheme, code string, at history.Date) error 
 	if err != nil {
 		return err
 	}
-	e.Told = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at,
+	e.Problem = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at,
 		history.Spans(all), e.Became)
 	return e
 }
@@ -101,7 +101,7 @@ func (c Reader) Retired(s *history.Scheme, v *history.Version) (*server.Retired,
 		told = "today it is " + strings.Join(names, ", ")
 	}
 	e.Name, e.Became = strings.TrimSpace(id+" "+v.Name), told
-	e.Told = problem.New(problem.Gone, nil, "%s was given up on %s; %s", e.Name, v.To, told)
+	e.Problem = problem.New(problem.Gone, nil, "%s was given up on %s; %s", e.Name, v.To, told)
 	return e, nil
 }
 

@@ -338,6 +338,6 @@ func (c *call) offers(rt *server.Route) bool {
 
 // offersOf reports whether a route below a collection exists for that collection.
 func (c *call) offersOf(rt *server.Route, coll *store.Collection) bool {
-	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.TellsTime(coll)) &&
+	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.ShowsTime(coll)) &&
 		(!rt.Versions || server.IsVersioned(coll))
 }

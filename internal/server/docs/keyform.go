@@ -96,11 +96,11 @@ func (c *call) redirect(w http.ResponseWriter) error {
 		to = next
 	}
 	path, query, has := strings.Cut(to, "?")
-	path = "/" + strings.TrimLeft(page.LocalPath(path), "/") // two slashes would begin another host (RFC 3986, 4.2)
+	path = "/" + strings.TrimLeft(page.LocalPath(path), "/") // two slashes would begin a host (RFC 3986, 4.2)
 	if has {
 		path += "?" + query
 	}
-	w.Header().Set("Location", path) // without the host, which may be another name of this server (CSP form-action)
+	w.Header().Set("Location", path) // without the host, for which the browser may use another name (CSP form-action)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
@@ -112,7 +112,7 @@ func ours(address, root string) bool {
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '?') && !strings.ContainsAny(address, "\\\r\n\t ")
 }
 
-// keyPage writes the page with the form. message is the name of a text that says what went wrong; "" for none.
+// keyPage writes the page with the key form. message is the key of an error message; "" if there is none.
 func (c *call) keyPage(w http.ResponseWriter, status int, message string) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -130,7 +130,7 @@ func (c *call) keyPage(w http.ResponseWriter, status int, message string) error 
 
 // keyView is the view model of the key form.
 type keyView struct {
-	Message string // name of a text; "" for none
+	Message string // message key; "" if there is none
 	Next    string // page to open afterwards
 	HasKey  bool   // the browser has a key already
 }

@@ -26,7 +26,7 @@ var paramUI = &server.Param{Name: "ui", Description: "Page of the API definition
 		return nil
 	})}
 
-// DefinedForgiving describes the parameters of a property that forgive.
+// DefinedForgiving describes the parameters of a property with endings.
 func (c *call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
 	if server.Elements(p) {
 		return nil

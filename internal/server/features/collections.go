@@ -41,7 +41,7 @@ func (s *surface) collections(c *call) (*server.Answer, error) {
 	}
 	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom ||
 		c.Values.Has("q")}
-	view.Prev, view.Next = server.PagesBeside(links)
+	view.Prev, view.Next = server.PreviousNext(links)
 	return &server.Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.Files.Asked,
 		Endless: len(c.Request.URL.RawQuery) > 0,
 		Page:    &page.Page{Name: "collections", Title: c.Text("collections.title"), Data: view}}, nil

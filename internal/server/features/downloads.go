@@ -58,7 +58,7 @@ func (s *surface) download(c *call, w http.ResponseWriter) error {
 	c.DataHeaders(w)
 	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.Collection.ID, c.selection(), c.Output().Crs)+
 		`"`)
-	c.TellLosses(h, c.losses(f)...)
+	c.WriteLosses(h, c.losses(f)...)
 	id := c.Output().Crs
 	if f.Lon {
 		id = crs.CRS84

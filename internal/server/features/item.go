@@ -35,7 +35,7 @@ func (s *surface) item(c *call, w http.ResponseWriter) error {
 		c.versionHeaders(w.Header(), v)
 		told = len(v.all)
 	}
-	c.TellLosses(w.Header())
+	c.WriteLosses(w.Header())
 	if c.Format.F == "json" {
 		server.SetHeader(w, "Content-Crs", contentCRS(c.Output()))
 	}

@@ -19,7 +19,7 @@ import (
 // "" for all.
 func (c *call) versionsElsewhere(code string) string {
 	at := server.First(c.Values["datetime"])
-	if at == "" || c.Collection == nil || server.IsVersioned(c.Collection) || !c.TellsTime(c.Collection) {
+	if at == "" || c.Collection == nil || server.IsVersioned(c.Collection) || !c.ShowsTime(c.Collection) {
 		return ""
 	}
 	scheme := server.SchemeID(c.Collection)

@@ -59,7 +59,7 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 	}
 	server.SetHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(p.Rows)))
 	file := c.pageFormat()
-	c.TellLosses(h, c.losses(file)...)
+	c.WriteLosses(h, c.losses(file)...)
 	switch {
 	case file != nil:
 		c.fileHeaders(h, file)

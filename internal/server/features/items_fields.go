@@ -48,7 +48,7 @@ func (c *call) fillForm(v *itemsView) error {
 	v.LimitValue = cmp.Or(server.First(c.Values["limit"]), strconv.Itoa(v.Limit))
 	for p := range c.Collection.Queryables() {
 		_, shown := c.Collection.Find(p.Name)
-		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.AsksOf(p)) > 0) {
+		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.ParametersOf(p)) > 0) {
 			f := filterField{Name: p.Name, Title: c.ColumnOf(p).Title, Type: inputType(p),
 				Value: server.First(c.Values[p.Name]), Unit: p.Unit}
 			var err error
@@ -87,7 +87,7 @@ func (c *call) soughtWords() string {
 		return " " + c.Text("items.for", words)
 	}
 	if title, _ := c.Collection.Find(c.Collection.TitleProperty); title != nil {
-		if names := c.AsksOf(title); len(names) > 0 {
+		if names := c.ParametersOf(title); len(names) > 0 {
 			return " " + c.Text("items.for", server.First(c.Values[names[0]]))
 		}
 	}
@@ -198,7 +198,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 	for _, f := range v.Filters {
 		value := f.Value
 		p, _ := c.Collection.Queryable(f.Name)
-		for _, name := range c.AsksOf(p) {
+		for _, name := range c.ParametersOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
 				add(name, strings.TrimSuffix(f.Title+" "+c.EndingText(ending), " "),
 					c.chipText(p, server.First(c.Values[name])))
@@ -234,7 +234,7 @@ func (c *call) chipText(p *store.Property, asked string) string {
 func (c *call) options(p *store.Property, asked string) (out page.Choices, err error) {
 	for _, x := range p.Enum {
 		title := x
-		if names.TellsKind(c.Collection, p) {
+		if names.ShowsKind(c.Collection, p) {
 			title = c.KindText(history.Kind(x))
 		}
 		out = append(out, page.Choice{Value: x, Title: title})

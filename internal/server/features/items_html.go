@@ -166,7 +166,7 @@ func (c *call) nearItems(p *store.Page) (*page.Crumb, error) {
 		return nil, nil
 	}
 	if title, _ := c.Collection.Find(c.Collection.TitleProperty); server.First(c.Values["q"]) == "" && title != nil {
-		if names := c.AsksOf(title); len(names) > 0 {
+		if names := c.ParametersOf(title); len(names) > 0 {
 			name = names[0]
 		}
 	}
@@ -249,7 +249,7 @@ func (c *call) tableOrder() []*store.Property {
 			return 1
 		case p.Name == id:
 			return 2
-		case c.Field(p.Name) != nil && len(c.AsksOf(p)) > 0, language != nil && p.Name == language.Name:
+		case c.Field(p.Name) != nil && len(c.ParametersOf(p)) > 0, language != nil && p.Name == language.Name:
 			return 3
 		}
 		return 4

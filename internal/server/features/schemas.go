@@ -43,7 +43,7 @@ func (c *call) schemaAnswer(kind string) (*server.Answer, error) {
 			Data: schemaView{Schema: doc, Kind: kind}}}, nil
 }
 
-// schemaView is what the pages of schema, queryables and sortables show.
+// SchemaView is the data of the pages of schema, queryables and sortables.
 type schemaView struct {
 	ogcapi.Schema
 	Kind string

@@ -208,7 +208,7 @@ func (c *call) goneVersion(l *versionList, at *time.Time) error {
 		if ended {
 			what += ", it ended on " + e.More.Date + " and " + e.Became
 		}
-		e.Told = problem.New(problem.Gone, nil, "there is no version of %s %s; %s. %s lists all",
+		e.Problem = problem.New(problem.Gone, nil, "there is no version of %s %s; %s. %s lists all",
 			cmp.Or(e.Name, l.id), when, what, c.timeMapHref(l.id))
 	}
 	e.Links = slices.DeleteFunc(e.Links, func(x ogcapi.Link) bool { return x.Rel == "version-history" })

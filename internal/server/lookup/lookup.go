@@ -311,7 +311,7 @@ func (c *call) nameDivision(d *division, values []any) {
 
 func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
 	c.DataFields(w, links)
-	c.TellLosses(w.Header())
+	c.WriteLosses(w.Header())
 }
 
 // lookupTag returns the entity tag of the response.

@@ -18,11 +18,11 @@ type lookupParams struct {
 	collections []*store.Collection
 	from, to    *time.Time
 	hasTime     bool
-	interval    bool   // datetime is an interval, not a moment or a day
+	interval    bool   // datetime is an interval, not a date or time
 	profile     string // of GeoJSON; "": rfc7946
 }
 
-func (p *lookupParams) ToldProfile() *string { return &p.profile }
+func (p *lookupParams) ProfileParam() *string { return &p.profile }
 
 func (p *lookupParams) LooksInto() []*store.Collection { return p.collections }
 

@@ -122,7 +122,7 @@ func (c Namer) NameAll(coll *store.Collection, props []*store.Property, rows [][
 				return err
 			}
 		}
-		if TellsKind(coll, p) {
+		if ShowsKind(coll, p) {
 			for s := range values(rows, j) {
 				if s.Text != "" {
 					*s = s.Named(page.Value{Text: c.KindText(history.Kind(s.Text))}, "")
@@ -133,8 +133,8 @@ func (c Namer) NameAll(coll *store.Collection, props []*store.Property, rows [][
 	return nil
 }
 
-// TellsKind reports whether a property holds kinds of changes, which have texts in the catalogue.
-func TellsKind(coll *store.Collection, p *store.Property) bool {
+// ShowsKind reports whether a property holds kinds of changes, which have texts in the catalogue.
+func ShowsKind(coll *store.Collection, p *store.Property) bool {
 	return coll.ID == history.EventsID && p.Name == "kind"
 }
 

@@ -38,7 +38,7 @@ func (c Namer) OptionsFrom(coll *store.Collection) (page.Choices, error) {
 	for _, x := range out {
 		size += choiceSize + len(x.Value) + len(x.Title)
 	}
-	c.names.offered.Put(key, offeredList{time.Now(), c.KeptVersion(), out}, int64(size))
+	c.names.offered.Put(key, offeredList{time.Now(), c.CachedVersion(), out}, int64(size))
 	return slices.Clone(out), nil
 }
 

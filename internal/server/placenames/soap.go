@@ -291,7 +291,7 @@ func (s *surface) soapTry(c *call, w http.ResponseWriter) error {
 		c.Values = url.Values{"lang": {c.Lang}}
 	}
 	c.Catalog = s.Store.Catalog() // a reload may have happened while the form was read
-	return c.Anew(func() error { return s.searchByForm(c, w) })
+	return c.Retry(func() error { return s.searchByForm(c, w) })
 }
 
 // searchByForm searches by the parsed form and writes the page.

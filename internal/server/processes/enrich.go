@@ -91,7 +91,7 @@ func (e *enrichment) runForm() error {
 	h := e.w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(enrichReport, string(report))
-	c.s.TellRates(e.w, c.Owner())
+	c.s.WriteRates(e.w, c.Owner())
 	return c.sendResult(e.w, r)
 }
 
@@ -145,7 +145,7 @@ const maxDivided = 200_000
 
 // newDivider reads ids and titles. It starts again if the data change while it reads.
 func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
-	err = c.Anew(func() error {
+	err = c.Retry(func() error {
 		d, err = c.readDivider(p)
 		return err
 	})

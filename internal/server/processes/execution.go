@@ -115,7 +115,7 @@ func (s *Surface) executeNow(c *call, w http.ResponseWriter, x *execution) error
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	x.req.Document = x.req.Document || c.Form && len(results) > 1
-	s.TellRates(w, c.Owner())
+	s.WriteRates(w, c.Owner())
 	return c.sendResults(w, results, x.req)
 }
 
@@ -150,7 +150,7 @@ func (s *Surface) executeAsJob(c *call, w http.ResponseWriter, x *execution, bod
 	if len(c.Request.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
-	s.TellRates(w, c.Owner())
+	s.WriteRates(w, c.Owner())
 	return c.sendResults(w, list, x.req)
 }
 

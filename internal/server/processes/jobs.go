@@ -70,7 +70,7 @@ func (s *Surface) submit(c *call, w http.ResponseWriter, x *execution, body []by
 		return err
 	}
 	h := w.Header()
-	s.TellRates(w, c.Owner())
+	s.WriteRates(w, c.Owner())
 	h.Set("Location", c.Base()+"/jobs/"+j.ID)
 	if c.Form {
 		w.Header().Set("Cache-Control", "no-store")

@@ -38,7 +38,7 @@ func (s *Surface) jobList(c *call, w http.ResponseWriter) error {
 		doc.Links = append(doc.Links, c.ListPages("/jobs", p.offset, p.limit, len(list))...)
 	}
 	view.Jobs = doc.Jobs
-	view.Prev, view.Next = server.PagesBeside(doc.Links)
+	view.Prev, view.Next = server.PreviousNext(doc.Links)
 	if l := wire.LinkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}

@@ -39,7 +39,7 @@ func (s *Surface) processes(c *call) (*server.Answer, error) {
 		return m
 	}
 	view := processesView{Processes: doc.Processes}
-	view.Prev, view.Next = server.PagesBeside(doc.Links)
+	view.Prev, view.Next = server.PreviousNext(doc.Links)
 	return &server.Answer{JSON: doc, LD: ld, Links: doc.Links,
 		Page: &page.Page{Name: "processes", Title: c.Text("processes.title"), Data: view},
 		// pages with a limit or offset are rarely requested again

@@ -141,7 +141,7 @@ func (t *tableStream) begin() {
 	h.Set("Content-Type", t.media())
 	h.Set("Cache-Control", "no-store")
 	h.Set("Trailer", t.report)
-	t.c.s.TellRates(t.w, t.c.Owner())
+	t.c.s.WriteRates(t.w, t.c.Owner())
 	t.w.WriteHeader(http.StatusOK)
 }
 

@@ -127,7 +127,7 @@ func AppendLinks(b []byte, links []ogcapi.Link) []byte {
 	return append(b, ']')
 }
 
-// LinkTemplates writes templated links as the value of the header Link-Template (RFC 9652, 2).
+// LinkTemplates returns templated links as the value of the header Link-Template (RFC 9652, 2).
 func LinkTemplates(links []ogcapi.Link) string {
 	var b []byte
 	for _, l := range links {

@@ -23,7 +23,7 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// QueryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).
+// QueryEscape escapes a text for a query. Commas, colons and slashes stay (RFC 3986, 3.4).
 func QueryEscape(s string) string {
 	n := 0
 	for i := range len(s) {
@@ -91,10 +91,10 @@ func appendMarshalled(b []byte, s string) []byte {
 	return append(b, all...)
 }
 
-// PathEscape writes an id as one segment of a path.
+// PathEscape escapes an id as one segment of a path.
 func PathEscape(id string) string {
 	switch id {
-	case ".", "..": // segments that URLs are resolved by (RFC 3986, 5.2.4)
+	case ".", "..": // dot segments are removed when URLs are resolved (RFC 3986, 5.2.4)
 		return strings.Repeat("%2E", len(id))
 	}
 	return url.PathEscape(id)

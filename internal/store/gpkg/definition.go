@@ -182,7 +182,7 @@ func (d *definition) isJSON(column string) bool {
 func (d *definition) describe(c *store.Collection) {
 	c.ID, c.Title, c.Description, c.Keywords, c.Links, c.Public = d.ID, d.Title, d.Description, d.Keywords,
 		d.Links, d.Public
-	c.Invented, c.DefaultSort, c.TitleProperty = d.Description.SaysInvented(), d.DefaultSort, d.TitleProperty
+	c.Invented, c.DefaultSort, c.TitleProperty = d.Description.MarkedInvented(), d.DefaultSort, d.TitleProperty
 	c.Instant, c.IntervalStart, c.IntervalEnd = d.Instant, d.IntervalStart, d.IntervalEnd
 }
 

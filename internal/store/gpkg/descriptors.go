@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// descriptors are the files that this process has open beside the connections of SQLite. They are global, since locks
+// descriptors are the files that this process has open besides the connections of SQLite. They are global, since locks
 // belong to the process: closing any descriptor of a file drops all locks of the process on it (POSIX.1-2017, close),
 // including those of SQLite.
 var descriptors struct {

@@ -122,7 +122,7 @@ func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, 
 	if err != nil {
 		return at, "", "", false
 	}
-	return r.besideInMemory(l, id)
+	return r.neighboursInMemory(l, id)
 }
 
 // Large has all layers taken for large ones, until the next reload.

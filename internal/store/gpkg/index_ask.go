@@ -357,8 +357,8 @@ func (qu *query) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, err
 const (
 	// fewMatches is the number of matches up to which they are counted although the page can do without.
 	fewMatches = 1 << 14
-	// nearRows is how many rows are read at most in the order by id before matches of the index are sorted, and
-	// nearTimes how many times as many as a page would take if the matches were spread evenly.
+	// nearRows is the largest number of rows that are read in the order by id before matches of the index are sorted
+	// instead. nearTimes limits it too, as a multiple of the rows that a page needs if matches are spread evenly.
 	nearRows  = 1 << 16
 	nearTimes = 16
 )

@@ -31,8 +31,8 @@ type layer struct {
 	marks   []int64 // survey.Marks, if they are feature ids; nil: unknown
 }
 
-// largeFrom is how many features a layer has at least whose rows are not all read for a request: short parts of texts
-// are looked for in the index file, and a first order waits for it.
+// largeFrom is the number of features from which a layer is large. Requests do not read all rows of a large layer:
+// short parts of texts are searched in the index file, and the first sorted page waits for it.
 const largeFrom = 1_000_000
 
 // idExpr returns an SQL expression for the feature id. Several parts are joined.

@@ -19,7 +19,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	if err != nil {
 		return at, "", "", err
 	}
-	if at, prev, next, ok := r.besideInMemory(qu.l, id); ok {
+	if at, prev, next, ok := r.neighboursInMemory(qu.l, id); ok {
 		return at, prev, next, meet(ctx, at.Rev)
 	}
 	none := fmt.Errorf("gpkg: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
@@ -55,9 +55,9 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
-// besideInMemory is Neighbours with the ids in memory. It returns false if the ids are not loaded, which it then
+// neighboursInMemory is Neighbours with the ids in memory. It returns false if the ids are not loaded, which it then
 // starts, or if the file may have changed.
-func (r *revision) besideInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
+func (r *revision) neighboursInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
 	key, ok := l.id(id)
 	if rev, known := r.stamped(); !ok || !known || rev != r.rev {
 		return at, "", "", false

@@ -179,7 +179,7 @@ type hints struct {
 	sure   map[int64]cql2.Truth // rows that may match, by row id
 }
 
-// maxHints is how many rows may have an envelope that may match; of more nothing is known.
+// maxHints is the largest number of rows with an envelope that may match for which hints are kept.
 const maxHints = 1 << 20
 
 // hintsFrom is the number of rows after which envelopes are searched.

@@ -387,8 +387,9 @@ func (qu *query) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, er
 	return qu.byFirst(ctx, c, t, p)
 }
 
-// byBoxes fills a page in the order by id where the file's own spatial index finds many matches: it reads rows in that
-// order, and for a first page that is far away the first ones of the index. It serves until envelopes are in memory.
+// byBoxes fills a page in the order by id if the file's own spatial index finds many matches. It tests rows in that
+// order; if the first page does not end soon, it takes the matches with the lowest ids from the index. It is used until
+// the envelopes have been read into memory.
 func (qu *query) byBoxes(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	n := max(qu.q.Offset, 0) + qu.q.Limit
 	if !qu.l.keyed || qu.q.Limit <= 0 || n > fewPlaces || math.IsInf(qu.reach.Min[0], 0) {

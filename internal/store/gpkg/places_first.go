@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// fewPlaces is how far behind the first row a page may end that byBoxes reads.
+	// fewPlaces is the largest number of rows up to the end of a page (offset and limit) that byBoxes reads.
 	fewPlaces = 4096
 	// mostTested is the largest number of geometries that are read for a count that the page can do without.
 	mostTested = 400

@@ -363,7 +363,7 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, e
 		if err := json.Unmarshal([]byte(text), d); err != nil {
 			return own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
 		}
-		d.Invented = d.Description.SaysInvented()
+		d.Invented = d.Description.MarkedInvented()
 		defs[d.Table] = definition{d, at.UTC()}
 		return nil
 	})

@@ -39,7 +39,7 @@ type layer struct {
 	unique    map[string]bool     // properties that are unique and never null
 	byID      []key               // sort keys of the order by id
 	idOrder   []sqlq.Key          // the same for sqlq
-	beside    string              // besideStatement
+	beside    string              // neighboursStatement
 	plain     bool                // a table or a materialised view
 	beyond    sync.Map            // properties with an unservable value that has been reported
 	warn      func(column string) // called by reportBeyond; may be nil
@@ -310,7 +310,7 @@ func (d *draft) open(sv *survey) *layer {
 	}
 	l.addID()
 	l.stateExpr = l.stateOf(alias)
-	l.beside = l.besideStatement()
+	l.beside = l.neighboursStatement()
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText &&

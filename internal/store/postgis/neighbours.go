@@ -53,9 +53,9 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
-// besideStatement returns a statement for the row whose id is in the arrays $1 ..., its revision, and the ids before
-// and after it.
-func (l *layer) besideStatement() string {
+// neighboursStatement returns a statement for the row whose id is in the arrays $1 ..., its revision, and the ids
+// before and after it.
+func (l *layer) neighboursStatement() string {
 	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.stateExpr)
 	for _, x := range [...][2]string{{" < ", " DESC"}, {" > ", ""}} {
 		const other = "o"

@@ -6,17 +6,17 @@ import (
 	"grense/internal/store"
 )
 
-// making is a response in flight, for which identical requests wait. The mutex of answers guards it.
-type making struct {
+// inFlight is a response in flight, for which identical requests wait. The mutex of answers guards it.
+type inFlight struct {
 	all   *answers
 	hash  uint64
 	key   answerKey
 	state store.Version // version of all data at or before the start: the response is not older
 	began time.Time     // in the time zone of the data
 
-	done   chan struct{} // closed at the end; nil without waiting requests
-	answer *keptAnswer   // nil if the response cannot be shared
-	left   bool          // the client disconnected: another request has to build it
+	done   chan struct{}   // closed at the end; nil without waiting requests
+	answer *cachedResponse // nil if the response cannot be shared
+	left   bool            // the client disconnected: another request has to build it
 }
 
 // stateSeen is the latest known version of all data of a catalog.
@@ -35,7 +35,7 @@ func (a *answers) saw(cat *store.Catalog, state store.Version) {
 	}
 }
 
-// seen is the version of all data that was last seen, of a file the present one; "" where none was.
+// seen returns the latest known version of all data; for a file the current version. It returns "" if none is known.
 func (c caching) seen() store.Version {
 	a := c.s.answers
 	if l := a.last.Load(); l != nil && l.cat == c.Catalog {
@@ -52,30 +52,32 @@ func (c caching) seen() store.Version {
 	return state
 }
 
-// first begins an answer that was not asked for of late; nil where no state of the data was seen, by which others could tell whether it is new enough. It is busy when the same is under way.
-func (a *answers) first(c caching, k answerKey, hash uint64) (m *making, busy bool) {
+// first registers a response in flight for a request that did not come recently. m is nil if no data version is known,
+// by which others could check its age. busy: an identical response is in flight.
+func (a *answers) first(c caching, k answerKey, hash uint64) (m *inFlight, busy bool) {
 	state := c.seen()
 	if state == "" {
 		return nil, false
 	}
-	m = &making{all: a, hash: hash, key: k, state: state, began: time.Now().In(c.Zone())}
+	m = &inFlight{all: a, hash: hash, key: k, state: state, began: time.Now().In(c.Zone())}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.making[hash] != nil {
+	if a.inFlight[hash] != nil {
 		return nil, true
 	}
-	a.making[hash] = m
+	a.inFlight[hash] = m
 	return m, false
 }
 
 // begin registers a response in flight. If an identical one of the same data version and day exists, it returns that
 // one.
-func (a *answers) begin(m *making) (other *making) {
+func (a *answers) begin(m *inFlight) (other *inFlight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	other = a.making[m.hash]
-	if other == nil || other.key != m.key || other.state != m.state || other.began.Format(time.DateOnly) != m.began.Format(time.DateOnly) {
-		a.making[m.hash] = m
+	other = a.inFlight[m.hash]
+	if other == nil || other.key != m.key || other.state != m.state ||
+		other.began.Format(time.DateOnly) != m.began.Format(time.DateOnly) {
+		a.inFlight[m.hash] = m
 		return nil
 	}
 	if other.done == nil {
@@ -85,7 +87,7 @@ func (a *answers) begin(m *making) (other *making) {
 }
 
 // waited reports whether requests wait for the response. Afterwards no request joins it.
-func (m *making) waited() bool {
+func (m *inFlight) waited() bool {
 	m.all.mu.Lock()
 	defer m.all.mu.Unlock()
 	m.leave()
@@ -93,15 +95,15 @@ func (m *making) waited() bool {
 }
 
 // leave removes m from the responses in flight. The caller holds the mutex.
-func (m *making) leave() {
-	if m.all.making[m.hash] == m {
-		delete(m.all.making, m.hash)
+func (m *inFlight) leave() {
+	if m.all.inFlight[m.hash] == m {
+		delete(m.all.inFlight, m.hash)
 	}
 }
 
 // end wakes the waiting requests. answer is nil if it cannot be shared; left means that the client disconnected. It is
 // called once.
-func (m *making) end(answer *keptAnswer, left bool) {
+func (m *inFlight) end(answer *cachedResponse, left bool) {
 	m.all.mu.Lock()
 	defer m.all.mu.Unlock()
 	m.leave()
@@ -111,8 +113,9 @@ func (m *making) end(answer *keptAnswer, left bool) {
 	}
 }
 
-// join begins an answer, or waits for that of another request, for as long as questions of one may take: other is what that made, m what was begun. Neither: the call is to make its own, for itself.
-func (c caching) join(n *making) (other *keptAnswer, m *making, err error) {
+// join registers n, or waits for an identical response, at most as long as a request may take. It returns the response
+// of the other request, or n if that was registered. If both are nil, the caller builds a response for itself.
+func (c caching) join(n *inFlight) (other *cachedResponse, m *inFlight, err error) {
 	var late *time.Timer
 	for {
 		m := n.all.begin(n)
@@ -136,8 +139,8 @@ func (c caching) join(n *making) (other *keptAnswer, m *making, err error) {
 	}
 }
 
-// make makes an answer, for those too who wait for m; nil: nobody can.
-func (c caching) make(m *making, made func() error) error {
+// make calls made to write the response, which is shared with the requests that wait for m. m may be nil.
+func (c caching) make(m *inFlight, made func() error) error {
 	c.s.answers.Count(false)
 	if m == nil {
 		return made()
@@ -152,24 +155,25 @@ func (c caching) make(m *making, made func() error) error {
 	return made()
 }
 
-// leads is the answer that others may wait for; nil: there is none.
-func (c caching) leads() *making {
+// leads returns the response in flight that others may wait for; nil if there is none.
+func (c caching) leads() *inFlight {
 	if c.Response == nil {
 		return nil
 	}
 	return c.Response.lead
 }
 
-// hand gives an answer to those who wait for it; nil: there is none for them.
-func (c caching) hand(a *keptAnswer) {
+// hand passes the response to the requests that wait for it; nil if it cannot be shared.
+func (c caching) hand(a *cachedResponse) {
 	if m := c.leads(); m != nil {
 		c.Response.lead = nil
 		m.end(a, false)
 	}
 }
 
-// wanted is what is known of an answer that is to be kept, or that others wait for; nil: it is neither. Nobody begins to wait for one that is not to be kept from then on.
-func (c caching) wanted() *keeping {
+// wanted returns what to store of a response that will be cached or that others wait for; nil if it is neither. After
+// the call, no request can join a response that will not be cached.
+func (c caching) wanted() *entry {
 	m := c.leads()
 	if c.keep != nil || m == nil {
 		return c.keep
@@ -178,5 +182,5 @@ func (c caching) wanted() *keeping {
 		c.Response.lead = nil
 		return nil
 	}
-	return &keeping{key: m.key, state: m.state, day: m.began.Format(time.DateOnly), once: true}
+	return &entry{key: m.key, state: m.state, day: m.began.Format(time.DateOnly), once: true}
 }
