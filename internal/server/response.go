@@ -160,9 +160,6 @@ func (w *response) timed(size int64, send func() (int64, error)) (int64, error) 
 	return n, err
 }
 
-// filePiece is the number of bytes of a file sent under one deadline.
-const filePiece = 4 << 20
-
 // ReadFrom sends a file or part of it by the system call for that, if the connection allows it, and other readers by
 // copying. It counts and limits time as Write does.
 func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
@@ -178,15 +175,9 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	for left > 0 {
-		size := min(left, filePiece)
-		m, err := w.timed(min(size, chunk), func() (int64, error) {
-			return to.ReadFrom(&io.LimitedReader{R: file, N: size})
-		})
+		size := min(left, chunk)
+		m, err := w.timed(size, func() (int64, error) { return to.ReadFrom(&io.LimitedReader{R: file, N: size}) })
 		n, left = n+m, left-m
-		if m >= chunk && errors.Is(err, os.ErrDeadlineExceeded) { // slow, but as fast as a write must be
-			w.gone, w.slow = false, false
-			continue
-		}
 		if err != nil || m < size { // the end of the file
 			return n, err
 		}

@@ -15,6 +15,8 @@ import (
 // reader takes an answer at so many bytes in a second, within the deadlines that are set for it.
 type reader struct {
 	speed int
+	most  int // bytes after which it stands still; 0: never
+	took  int // bytes, if most is set
 	until time.Time
 	files int // pieces of files that it took
 }
@@ -29,6 +31,14 @@ func (r *reader) SetWriteDeadline(t time.Time) error {
 
 func (r *reader) Write(b []byte) (int, error) {
 	takes, left := time.Duration(len(b))*time.Second/time.Duration(r.speed), time.Until(r.until)
+	if r.most > 0 {
+		if n := r.most - r.took; len(b) > n {
+			time.Sleep(max(left, 0))
+			r.took = r.most
+			return n, os.ErrDeadlineExceeded
+		}
+		r.took += len(b)
+	}
 	time.Sleep(min(takes, max(left, 0)))
 	if takes > left {
 		return int(left.Seconds() * float64(r.speed)), os.ErrDeadlineExceeded
@@ -93,5 +103,34 @@ func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestReadersWhoStandStillAreEnded at the deadline of one write, however much was taken before.
+func TestReadersWhoStandStillAreEnded(t *testing.T) {
+	t.Parallel()
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Truncate(16 << 20); err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{1, 100_000, 300_000, 10_000_000} {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			r := &reader{speed: 1 << 30, most: most}
+			w := &response{ResponseWriter: r, plain: true, deadline: 30 * time.Second}
+			w.FromDisk()
+			start := time.Now()
+			n, err := io.CopyN(w, file, 16<<20)
+			if took := time.Since(start); n != int64(most) || !errors.Is(err, os.ErrDeadlineExceeded) ||
+				took > 31*time.Second {
+				t.Errorf("%d bytes: %d, %v after %v", most, n, err, took)
+			}
+		})
 	}
 }
