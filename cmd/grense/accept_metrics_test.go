@@ -72,7 +72,7 @@ func newWork(t *testing.T) *work {
 	t.Helper()
 	dir := t.TempDir()
 	pool := x509.NewCertPool()
-	pool.AddCert(writeCertificate(t, dir, 1))
+	pool.AddCert(writeCertificate(t, dir, 1, time.Now().Add(time.Hour)))
 	r := serve(t, dir, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem", "--metrics-addr", "127.0.0.1:0")
 	out := r.stdout.String()
 	m := regexp.MustCompile(`metrics\s+http://(\S+)/metrics\n`).FindStringSubmatch(out)

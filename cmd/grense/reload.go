@@ -83,6 +83,7 @@ func (s *service) reconfigure(ctx context.Context, next config.Config, changed [
 	}
 	boundHeap(int64(s.cfg.Limits.Memory))
 	s.limited.bound(s.cfg)
+	s.level.Set(s.cfg.Level())
 	s.replace(ctx, a)
 	a.server.ReloadSucceeded()
 	s.log.Info("reloaded", "version", a.store.Catalog().Version, "settings", strings.Join(changed, ", "))

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // configured serves the demo with a configuration file, whose text set changes.
@@ -150,5 +152,40 @@ func TestARequestInFlightEndsWithTheSettingsThatItBeganWith(t *testing.T) {
 	r.stop()
 	if code := r.exit(t); code != 0 {
 		t.Errorf("exit status %d", code)
+	}
+}
+
+// TestReloadChangesTheLevelOfTheLogAndWhatItHasOfRequests while the server runs.
+func TestReloadChangesTheLevelOfTheLogAndWhatItHasOfRequests(t *testing.T) {
+	t.Parallel()
+	r, set := configured(t, "log_level: warn\n")
+	r.get(t, "/conformance", "")
+	set("log_level: info\n")
+	r.hup(t, "settings=log_level")
+	r.get(t, "/collections", "")
+	r.stderr.await(t, "path=/collections ")
+	set("log_level: debug\naccess_log: errors\n")
+	r.hup(t, "settings=\"log_level, access_log\"")
+	r.get(t, "/api?f=json", "")
+	r.get(t, "/nowhere", "")
+	r.stderr.await(t, "path=/nowhere ")
+	set("log_level: error\n")
+	r.reload <- syscall.SIGHUP
+	for end := time.Now().Add(patience); r.metric(t, `grense_reloads_total{outcome="ok"}`) != "3"; {
+		if time.Now().After(end) {
+			t.Fatal("the server does not reload")
+		}
+	}
+	r.get(t, "/nothing", "")
+	r.stop()
+	r.exit(t) // so that all lines are written
+	log := r.stderr.String()
+	for _, path := range []string{"path=/conformance ", "path=/api ", "path=/nothing "} {
+		if strings.Contains(log, path) {
+			t.Errorf("the log has %s:\n%s", path, log)
+		}
+	}
+	if strings.Contains(log, "need a restart") {
+		t.Errorf("the level needs a restart:\n%s", log)
 	}
 }

@@ -65,7 +65,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	lines := &gathered{w: p.Stderr}
 	defer lines.Flush()
-	log := loggerTo(lines, lines, cfg)
+	var level slog.LevelVar
+	level.Set(cfg.Level())
+	log := loggerTo(lines, lines, cfg.LogFormat, &level)
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {
 		log.Warn(w)
 	}
@@ -80,6 +82,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	s.level = &level
 	defer s.close()
 	api, failed := s.answer()
 	defer api.Close()
@@ -133,8 +136,9 @@ type service struct {
 	loaded  config.Config // from sources
 	cfg     config.Config // loaded, with the values that follow from listener and machine
 	log     *slog.Logger
-	dir     string   // data directory
-	owner   *os.File // has the lock of dir; see own
+	level   *slog.LevelVar // of log
+	dir     string         // data directory
+	owner   *os.File       // has the lock of dir; see own
 	state   *state.DB
 	shared  bool   // state is in the database that is served
 	cursors []byte // the key of cursors; nil: none is stored

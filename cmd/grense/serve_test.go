@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -374,7 +375,7 @@ func TestTLSAndItsRenewal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pool := x509.NewCertPool()
-	pool.AddCert(writeCertificate(t, dir, 1))
+	pool.AddCert(writeCertificate(t, dir, 1, time.Now().Add(time.Hour)))
 	r := serve(t, dir, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem")
 	if !strings.HasPrefix(r.base, "https://localhost:") {
 		t.Errorf("base URL %s", r.base)
@@ -396,7 +397,7 @@ func TestTLSAndItsRenewal(t *testing.T) {
 	if n := serial(); n != 1 {
 		t.Errorf("certificate %d", n)
 	}
-	pool.AddCert(writeCertificate(t, dir, 2))
+	pool.AddCert(writeCertificate(t, dir, 2, time.Now().Add(time.Hour)))
 	r.hup(t, "msg=reloaded")
 	for end := time.Now().Add(patience); serial() != 2; { // the certificate is read after the data
 		if time.Now().After(end) {
@@ -410,15 +411,36 @@ func TestTLSAndItsRenewal(t *testing.T) {
 	}
 }
 
-// writeCertificate writes cert.pem and key.pem, for localhost, into dir.
-func writeCertificate(t *testing.T, dir string, serial int64) *x509.Certificate {
+// TestCertificatesThatEndWithinTwoWeeksAreToldInLogAndMetric, and others in the metric only.
+func TestCertificatesThatEndWithinTwoWeeksAreToldInLogAndMetric(t *testing.T) {
+	t.Parallel()
+	const warning = "the TLS certificate ends soon"
+	for days, warned := range map[int]bool{-1: true, 13: true, 15: false} {
+		dir, end := t.TempDir(), time.Now().AddDate(0, 0, days)
+		writeCertificate(t, dir, 1, end)
+		r := serve(t, dir, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem", "--metrics-addr", "127.0.0.1:0")
+		if warned {
+			r.stderr.await(t, warning)
+			r.stderr.await(t, end.UTC().Format(time.RFC3339))
+		} else if r.hup(t, "msg=reloaded"); strings.Contains(r.stderr.String(), warning) {
+			t.Errorf("a warning %d days before the end:\n%s", days, r.stderr)
+		}
+		got, err := strconv.ParseFloat(r.metric(t, "grense_certificate_end_timestamp_seconds"), 64)
+		if err != nil || int64(got) != end.Unix() {
+			t.Errorf("the metric has %.0f, %v; the certificate ends at %d", got, err, end.Unix())
+		}
+	}
+}
+
+// writeCertificate writes cert.pem and key.pem, for localhost until end, into dir.
+func writeCertificate(t *testing.T, dir string, serial int64, end time.Time) *x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		NotBefore: time.Now().AddDate(0, 0, -30), NotAfter: end, IsCA: true,
 		BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {

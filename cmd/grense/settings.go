@@ -123,13 +123,15 @@ const stateFile = "state.db"
 const stateMark = stateFile + ".instead"
 
 // logger returns a logger that writes to standard error without buffering.
-func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Stderr, nil, cfg) }
+func (p *process) logger(cfg config.Config) *slog.Logger {
+	return loggerTo(p.Stderr, nil, cfg.LogFormat, cfg.Level())
+}
 
-// loggerTo returns a logger that writes to w in the configured format. If w buffers, out is w, else nil.
-func loggerTo(w io.Writer, out *gathered, cfg config.Config) *slog.Logger {
-	o := &slog.HandlerOptions{Level: cfg.Level()}
+// loggerTo returns a logger that writes to w in a format, from a level up. If w buffers, out is w, else nil.
+func loggerTo(w io.Writer, out *gathered, format string, level slog.Leveler) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
 	var h slog.Handler = slog.NewTextHandler(w, o)
-	if cfg.LogFormat == "json" {
+	if format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
 	return slog.New(newCounting(h, out))

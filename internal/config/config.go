@@ -42,7 +42,7 @@ type Config struct {
 	// Format of the log: text or json. Defaults to text.
 	LogFormat string `yaml:"log_format" restart:"yes" oneof:"text|json"`
 	// Least level that is logged: debug, info, warn or error. Requests are logged at info. Defaults to info.
-	LogLevel string `yaml:"log_level" restart:"yes" oneof:"debug|info|warn|error"`
+	LogLevel string `yaml:"log_level" oneof:"debug|info|warn|error"`
 	// Requests that are logged: all; errors, with status 400 and above; slow>1s, which took longer, or have status 500
 	// and above; or none. Health checks that succeed are not logged. Defaults to all.
 	AccessLog string `yaml:"access_log"`

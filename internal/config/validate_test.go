@@ -78,8 +78,16 @@ func TestValidate(t *testing.T) {
 		"auth":                 {func(c *config.Config) { c.Auth = "optional" }, "auth"},
 		"history":              {func(c *config.Config) { c.History = "sweden" }, "history"},
 		"log format":           {func(c *config.Config) { c.LogFormat = "xml" }, "log_format"},
-		"certificate alone":    {func(c *config.Config) { c.TLS.Cert = "a" }, "tls.cert"},
-		"key alone":            {func(c *config.Config) { c.TLS.Key = "a" }, "tls.key"},
+		"log level":            {func(c *config.Config) { c.LogLevel = "loud" }, "log_level"},
+		"access log":           {func(c *config.Config) { c.AccessLog = "slow" }, "access_log"},
+		"slow without a time":  {func(c *config.Config) { c.AccessLog = "slow>fast" }, "access_log"},
+		"slower than nothing":  {func(c *config.Config) { c.AccessLog = "slow>0s" }, "access_log"},
+		"negative ages": {func(c *config.Config) {
+			c.Cache = config.Cache{MaxAge: -1, TilesMaxAge: -1, StaleWhileRevalidate: -1}
+		}, "cache.max_age cache.stale_while_revalidate cache.tiles_max_age"},
+		"negative age":      {collection(config.Collection{MaxAge: -1}), "collections.lag.max_age"},
+		"certificate alone": {func(c *config.Config) { c.TLS.Cert = "a" }, "tls.cert"},
+		"key alone":         {func(c *config.Config) { c.TLS.Key = "a" }, "tls.key"},
 		"language": {func(c *config.Config) {
 			c.Service.Title = config.Text{"no": "x"}
 		}, "service.title.no"},
