@@ -25,6 +25,7 @@ var may = map[string]string{
 	"internal/archive":      "internal/cache",
 	"internal/style":        "",
 	"internal/glyph":        "",
+	"internal/trace":        "",
 	"internal/render":       "internal/draw internal/style",
 	"internal/geo/coverage": "internal/geo/crs internal/geo/wkb",
 	"internal/geo/locate":   "internal/geo/coverage internal/geo/crs internal/geo/wkb",
@@ -88,7 +89,7 @@ var may = map[string]string{
 	"internal/server": "internal/server/assets internal/server/files internal/server/limit internal/server/page " +
 		"internal/server/wire api/ogcapi internal/apikey internal/cache internal/config internal/cql2 internal/draw " +
 		"internal/feature internal/format internal/geo/crs internal/history internal/state internal/store " +
-		"internal/style internal/tile openapi web",
+		"internal/style internal/tile internal/trace openapi web",
 	"internal/server/assets": "internal/server/wire web",
 	"internal/server/codes":  "internal/server internal/server/wire api/ogcapi internal/history internal/store",
 	"internal/server/compat": "internal/server internal/server/codes internal/server/names internal/server/page " +
@@ -123,7 +124,7 @@ var may = map[string]string{
 	"internal/server/processes": "internal/server internal/server/codes internal/server/files internal/server/limit " +
 		"internal/server/names internal/server/page internal/server/points internal/server/wire api/ogcapi " +
 		"internal/cql2 internal/enrich internal/format internal/geo/crs internal/history internal/process " +
-		"internal/state internal/store",
+		"internal/state internal/store internal/trace",
 	"internal/server/surface": "internal/server internal/server/codes internal/server/compat internal/server/docs " +
 		"internal/server/drawing internal/server/features internal/server/lineage internal/server/lookup " +
 		"internal/server/maps internal/server/names internal/server/placenames internal/server/points " +

@@ -107,6 +107,7 @@ func (s *service) assemble(ctx context.Context, cfg config.Config) (_ *assembly,
 			CursorKey:     s.cursorKey(ctx, src),
 			Before:        before,
 			Operator:      s.operator(),
+			Traces:        s.traces,
 		},
 	)
 	if err != nil {

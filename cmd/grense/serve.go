@@ -19,6 +19,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/postgis"
+	"grense/internal/trace"
 )
 
 type serveCmd struct {
@@ -103,6 +104,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if s.cert != nil {
 		go s.cert.watch(ctx, s.log)
 	}
+	s.sendTraces(ctx)
 	s.front.open(s.now.Load()) // before the announcement, so that its readers can connect
 	if err := s.announce(p, keys); err != nil {
 		return err
@@ -145,14 +147,16 @@ type service struct {
 	keys    *apikey.Checker
 	codes   *apikey.Codes
 	now     atomic.Pointer[assembly]
-	retired sync.WaitGroup // assemblies that still answer requests
-	cert    *certificate   // nil: plain HTTP
+	retired sync.WaitGroup  // assemblies that still answer requests
+	cert    *certificate    // nil: plain HTTP
+	traces  *trace.Exporter // nil: none
 	api     net.Listener
 	limited *limitedListener // wraps api
 	metrics net.Listener     // nil: none
 	front   *front
 
-	stopKeys func() // stops the checker and waits for it
+	stopKeys   func() // stops the checker and waits for it
+	stopTraces func() // sends the last spans; nil: there are none
 }
 
 // occupy opens the listeners before data are read, so that a port in use is reported at once. If socket is not nil, the
@@ -167,8 +171,14 @@ func occupy(ctx context.Context, cfg config.Config, sources config.Sources, log 
 			s.close()
 		}
 	}()
-	if s.cert, err = loadCertificate(cfg.TLS); err != nil {
+	if s.cert, err = loadCertificate(cfg); err != nil {
 		return nil, err
+	}
+	if cfg.Traces.Endpoint != "" {
+		if s.traces, err = trace.New(trace.Options{Endpoint: cfg.Traces.Endpoint, OneIn: cfg.Traces.OneIn,
+			Version: programVersion(), Log: s.log}); err != nil {
+			return nil, err
+		}
 	}
 	if s.api = socket; s.api == nil {
 		if s.api, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
@@ -183,6 +193,17 @@ func occupy(ctx context.Context, cfg config.Config, sources config.Sources, log 
 	s.configure(cfg)
 	boundHeap(int64(s.cfg.Limits.Memory))
 	return s, nil
+}
+
+// sendTraces sends spans in the background until stopTraces is called.
+func (s *service) sendTraces(ctx context.Context) {
+	if s.traces == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the last response is out
+	var done sync.WaitGroup
+	done.Go(func() { s.traces.Run(ctx) })
+	s.stopTraces = func() { cancel(); done.Wait() }
 }
 
 // operator returns what the metrics report about certificate and connections.
@@ -274,6 +295,9 @@ func (s *service) close() {
 		a.close()
 	}
 	s.retired.Wait()
+	if s.stopTraces != nil {
+		s.stopTraces()
+	}
 	if s.state != nil {
 		if err := s.state.Close(); err != nil {
 			s.log.Warn("the state database was not closed cleanly", "err", err)

@@ -28,7 +28,7 @@ type Config struct {
 	// Address to listen on, host:port. Port 0 takes a free one. Defaults to 127.0.0.1:8080.
 	Addr string `yaml:"addr" restart:"yes"`
 	// Address that clients use: absolute, http or https, optionally with a path, without a slash at the end. Every link
-	// begins with it. Defaults to http://localhost:PORT, or https with TLS.
+	// begins with it. Defaults to http://localhost:PORT, or https with TLS, or to the first host of tls.acme.
 	BaseURL string `yaml:"base_url"`
 	// The only folder that is written to. Defaults to $XDG_DATA_HOME/grense, else ~/.local/share/grense.
 	DataDir string `yaml:"data_dir" restart:"yes"`
@@ -46,6 +46,9 @@ type Config struct {
 	// Requests that are logged: all; errors, with status 400 and above; slow>1s, which took longer, or have status 500
 	// and above; or none. Health checks that succeed are not logged. Defaults to all.
 	AccessLog string `yaml:"access_log"`
+	// Whether responses say in Server-Timing how long they took: waiting, queries, encoding. Everybody can read that.
+	// Defaults to false.
+	ServerTiming bool `yaml:"server_timing"`
 	// Starts even if nothing in the source can be served. Otherwise that is an error, and a reload keeps the old data.
 	// Defaults to false.
 	AllowEmpty bool `yaml:"allow_empty"`
@@ -63,6 +66,7 @@ type Config struct {
 	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id
 	Styles      map[string]MapStyle   `yaml:"styles"`      // by id: a-z, 0-9, _ and -
 	Cache       Cache                 `yaml:"cache"`
+	Traces      Traces                `yaml:"traces"`
 	Limits      Limits                `yaml:"limits"`
 	SOAP        SOAP                  `yaml:"soap"`
 	Compat      Compat                `yaml:"compat"`
@@ -92,16 +96,28 @@ type Processes struct {
 	Keep time.Duration `yaml:"keep"`
 }
 
-// TLS names the files of a certificate. Set both, or none to serve plain HTTP.
+// TLS names the files of a certificate, or the hosts to obtain one for. Set none to serve plain HTTP.
 type TLS struct {
 	// File with the certificate chain, PEM. Defaults to none.
 	Cert string `yaml:"cert" restart:"yes"`
 	// File with the private key of the certificate, PEM. Defaults to none.
-	Key string `yaml:"key" restart:"yes"`
+	Key  string `yaml:"key" restart:"yes"`
+	ACME ACME   `yaml:"acme"`
+}
+
+// ACME obtains and renews certificates from an authority such as Let's Encrypt, whose terms you accept by that. Port
+// 443 of each host must lead to addr. Account and keys are in the data directory, in acme.
+type ACME struct {
+	// Names that clients use. Defaults to none: nothing is obtained, and no authority is asked.
+	Hosts []string `yaml:"hosts" restart:"yes"`
+	// Address for messages of the authority. Defaults to none.
+	Email string `yaml:"email" restart:"yes"`
+	// Directory of the authority. Defaults to https://acme-v02.api.letsencrypt.org/directory.
+	Directory string `yaml:"directory" restart:"yes"`
 }
 
 // Enabled reports whether the server speaks TLS itself.
-func (t TLS) Enabled() bool { return t.Cert != "" }
+func (t TLS) Enabled() bool { return t.Cert != "" || len(t.ACME.Hosts) > 0 }
 
 // Service describes the service as a whole. A text is one string, or one for each language: nb, nn, en.
 type Service struct {
@@ -262,6 +278,14 @@ type Cache struct {
 	TilesMaxAge time.Duration `yaml:"tiles_max_age"`
 	// Time after max_age in which a cache may answer with the old response while it asks for a new one. Defaults to 0s.
 	StaleWhileRevalidate time.Duration `yaml:"stale_while_revalidate"`
+}
+
+// Traces sends spans of requests and jobs to a collector of OpenTelemetry (OTLP over HTTP).
+type Traces struct {
+	// Base address of the collector; /v1/traces is added if it has no path. Defaults to none: nothing is sent.
+	Endpoint string `yaml:"endpoint" restart:"yes"`
+	// One request in so many is traced. Requests with a traceparent follow its flag instead. Defaults to 1.
+	OneIn int `yaml:"one_in" restart:"yes"`
 }
 
 // Link is an additional link of a collection.
@@ -465,6 +489,8 @@ func Default() Config {
 			Time:      time.Hour,
 			Keep:      24 * time.Hour,
 		},
+		Traces: Traces{OneIn: 1},
+		TLS:    TLS{ACME: ACME{Directory: "https://acme-v02.api.letsencrypt.org/directory"}},
 	}
 	c.fillTexts()
 	return c
@@ -474,6 +500,10 @@ func Default() Config {
 func (c Config) Listening(a net.Addr) Config {
 	c.Addr = a.String()
 	if _, port, err := net.SplitHostPort(c.Addr); err == nil && c.BaseURL == "" {
+		if hosts := c.TLS.ACME.Hosts; len(hosts) > 0 {
+			c.BaseURL = "https://" + hosts[0]
+			return c
+		}
 		scheme := "http"
 		if c.TLS.Enabled() {
 			scheme = "https"
@@ -486,9 +516,12 @@ func (c Config) Listening(a net.Addr) Config {
 // Warnings returns one sentence for each setting that is allowed but likely a mistake.
 func (c Config) Warnings() []string {
 	var w []string
-	if c.BaseURL == "" && !loopback(c.Addr) {
+	if c.BaseURL == "" && !loopback(c.Addr) && len(c.TLS.ACME.Hosts) == 0 {
 		w = append(w, fmt.Sprintf("listening on %s, but links begin with localhost; "+
 			"set --base-url to the address that clients use, for example https://example.org", c.Addr))
+	}
+	if c.TLS.Cert != "" && len(c.TLS.ACME.Hosts) > 0 {
+		w = append(w, "tls.cert is not used, since tls.acme.hosts is set; leave one of them out")
 	}
 	for _, p := range c.TrustedProxies {
 		if p.Bits() == 0 {

@@ -107,13 +107,16 @@ func TestEverySettingIsRead(t *testing.T) {
 		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open",
 		MetricsAddr: "127.0.0.1:9090", LogFormat: "json", LogLevel: "warn", AccessLog: "slow>2s",
 		History: "norway", Unchanging: true,
-		Cache: config.Cache{MaxAge: time.Second, TilesMaxAge: 2 * time.Second, StaleWhileRevalidate: 3 * time.Second},
+		Cache: config.Cache{MaxAge: time.Second, TilesMaxAge: 2 * time.Second,
+			StaleWhileRevalidate: 3 * time.Second},
+		ServerTiming: true, Traces: config.Traces{Endpoint: "http://127.0.0.1:4318", OneIn: 9},
 		TrustedProxies: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"),
 			netip.MustParsePrefix("192.0.2.7/32"),
 			netip.MustParsePrefix("2001:db8::/32"),
 		},
-		TLS: config.TLS{Cert: "cert.pem", Key: "key.pem"},
+		TLS: config.TLS{Cert: "cert.pem", Key: "key.pem",
+			ACME: config.ACME{Email: "drift@example.org", Directory: "https://ca.example.org/dir"}},
 		Service: config.Service{
 			Title:       config.Text{"nb": "Inndelinger", "en": "Divisions"},
 			Description: config.Text{"": "Two lines\nof text.\n"},
@@ -224,15 +227,17 @@ func TestEnvironmentReachesEveryPlainSetting(t *testing.T) {
 	c := load(
 		t,
 		config.Sources{Environ: append(slices.Clone(home), "GRENSE_TLS_CERT=c", "GRENSE_TLS_KEY=k",
+			"GRENSE_TLS_ACME_HOSTS=a.no, b.no",
 			"GRENSE_TRUSTED_PROXIES=10.1.2.3/8, 192.0.2.7", "GRENSE_SERVICE_TITLE=Kart",
 			"GRENSE_SERVICE_PUBLISHER_URL=https://example.org/", "GRENSE_SERVICE_KEYWORDS=a, b",
 			"GRENSE_LIMITS_QUERY_TIMEOUT=3s", "GRENSE_LIMITS_SOAP_BODY=2MiB", "GRENSE_SOAP_MAX_HITS=7",
 			"GRENSE_SHARED=/x")},
 	)
-	got := fmt.Sprintln(c.TLS, c.TrustedProxies, c.Service.Title, c.Service.Publisher.URL, c.Service.Keywords,
+	got := fmt.Sprintln(c.TLS.Cert, c.TLS.Key, c.TLS.ACME.Hosts, c.TrustedProxies, c.Service.Title,
+		c.Service.Publisher.URL, c.Service.Keywords,
 		c.Limits.Query, c.Limits.SOAPBody, c.SOAP.MaxHits)
-	if want := "{c k} [10.0.0.0/8 192.0.2.7/32] map[:Kart] https://example.org/ map[:[a b]] 3s 2097152 7\n"; got !=
-		want {
+	const want = "c k [a.no b.no] [10.0.0.0/8 192.0.2.7/32] map[:Kart] https://example.org/ map[:[a b]] 3s 2097152 7\n"
+	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

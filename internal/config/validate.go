@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -96,8 +97,25 @@ func (k *checker) listening(c Config) {
 	k.check(c.Cache.MaxAge >= 0, "cache.max_age", "must not be negative")
 	k.check(c.Cache.TilesMaxAge >= 0, "cache.tiles_max_age", "must not be negative")
 	k.check(c.Cache.StaleWhileRevalidate >= 0, "cache.stale_while_revalidate", "must not be negative")
+	k.url("traces.endpoint", c.Traces.Endpoint)
+	k.check(!strings.Contains(c.Traces.Endpoint, "@"), "traces.endpoint",
+		"must not have a password; name a collector on this machine, which sends on")
+	k.check(c.Traces.OneIn > 0, "traces.one_in", "must be positive")
 	k.check(c.TLS.Key != "" || c.TLS.Cert == "", "tls.cert", "needs tls.key (--tls-key) too")
 	k.check(c.TLS.Cert != "" || c.TLS.Key == "", "tls.key", "needs tls.cert (--tls-cert) too")
+	k.acme(c.TLS)
+}
+
+var hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
+func (k *checker) acme(t TLS) {
+	for _, host := range t.ACME.Hosts {
+		_, err := netip.ParseAddr(host)
+		k.check(err != nil && len(host) < 254 && hostName.MatchString(host), "tls.acme.hosts",
+			"%q is no host name; write for example example.org, without scheme and port", host)
+	}
+	k.check(strings.HasPrefix(t.ACME.Directory, "https://") && isURL(t.ACME.Directory), "tls.acme.directory",
+		"%q is no https address", t.ACME.Directory)
 }
 
 func (k *checker) baseURL(s string) {

@@ -85,9 +85,23 @@ func TestValidate(t *testing.T) {
 		"negative ages": {func(c *config.Config) {
 			c.Cache = config.Cache{MaxAge: -1, TilesMaxAge: -1, StaleWhileRevalidate: -1}
 		}, "cache.max_age cache.stale_while_revalidate cache.tiles_max_age"},
-		"negative age":      {collection(config.Collection{MaxAge: -1}), "collections.lag.max_age"},
-		"certificate alone": {func(c *config.Config) { c.TLS.Cert = "a" }, "tls.cert"},
-		"key alone":         {func(c *config.Config) { c.TLS.Key = "a" }, "tls.key"},
+		"negative age": {collection(config.Collection{MaxAge: -1}), "collections.lag.max_age"},
+		"address by ACME": {func(c *config.Config) {
+			c.TLS.ACME.Hosts = []string{"192.0.2.1"}
+		}, "tls.acme.hosts"},
+		"URL by ACME": {func(c *config.Config) {
+			c.TLS.ACME.Hosts = []string{"https://a.no"}
+		}, "tls.acme.hosts"},
+		"any host by ACME": {func(c *config.Config) { c.TLS.ACME.Hosts = []string{"*.a.no"} }, "tls.acme.hosts"},
+		"hosts by ACME":    {func(c *config.Config) { c.TLS.ACME.Hosts = []string{"a-b.no", "xn--4ca.no"} }, ""},
+		"authority without TLS": {func(c *config.Config) {
+			c.TLS.ACME.Directory = "http://a.no"
+		}, "tls.acme.directory"},
+		"collector":             {func(c *config.Config) { c.Traces.Endpoint = "localhost:4318" }, "traces.endpoint"},
+		"password of collector": {func(c *config.Config) { c.Traces.Endpoint = "http://a:b@c" }, "traces.endpoint"},
+		"one in none":           {func(c *config.Config) { c.Traces.OneIn = 0 }, "traces.one_in"},
+		"certificate alone":     {func(c *config.Config) { c.TLS.Cert = "a" }, "tls.cert"},
+		"key alone":             {func(c *config.Config) { c.TLS.Key = "a" }, "tls.key"},
 		"language": {func(c *config.Config) {
 			c.Service.Title = config.Text{"no": "x"}
 		}, "service.title.no"},

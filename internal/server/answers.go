@@ -269,7 +269,7 @@ func (c caching) daily() bool {
 
 // ownFields are header fields that belong to one request and are not cached.
 var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy",
-	"Content-Length", "Content-Encoding", "Date"}
+	"Server-Timing", "Content-Length", "Content-Encoding", "Date"}
 
 // keepAnswer passes a response with status 200, before it is sent, to the requests that wait for it. It caches the
 // response if that is intended and all of it is of one data version.

@@ -16,6 +16,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server/limit"
 	"grense/internal/store"
+	"grense/internal/trace"
 )
 
 // Call is a request and what the server has derived from it. It lives as long as the request.
@@ -67,6 +68,9 @@ type Call struct {
 	Operation string // operation within a protocol such as SOAP, for log and metrics
 
 	Began time.Time // see Now; zero before the first call
+
+	times *limit.Times   // nil: nothing measures the call
+	span  *trace.Context // nil: the call is not traced
 }
 
 // linkVersions holds the data versions to which links to files refer, by collection; "" is the version of all data. A

@@ -61,7 +61,7 @@ func (c cacheMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // Operator are facts of the program around a Server, for the metrics. Functions may be nil.
 type Operator struct {
-	CertificateEnd func() time.Time                  // of the certificate in use
+	CertificateEnd func() time.Time                  // of the certificate in use; zero: there is none yet
 	Connections    func() (open int, refused uint64) // of clients
 }
 
@@ -147,8 +147,10 @@ func (m *stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.collectDisk(gauge)
 	gauge(d.memory, float64(memoryInUse()))
 	gauge(d.memoryLimit, float64(s.Config.Limits.Memory))
-	if end := m.o.CertificateEnd; end != nil {
-		gauge(d.certificate, float64(end().Unix()))
+	if m.o.CertificateEnd != nil {
+		if end := m.o.CertificateEnd(); !end.IsZero() {
+			gauge(d.certificate, float64(end.Unix()))
+		}
 	}
 	if s.Keys != nil {
 		all, active := s.Keys.Count(time.Now())

@@ -36,6 +36,29 @@ const metricsIntro = `# Metrics and logs
 The log goes to standard error. ` + "`log_format: json`" + ` writes a JSON object a line. It never holds a key. Equal warnings within
 ten seconds are counted instead of repeated.
 
+| Setting | Chooses |
+|---|---|
+| ` + "`log_level`" + ` | the least level: debug, info, warn or error; requests are at info |
+| ` + "`access_log`" + ` | which requests are logged: all, errors, slow>1s or none |
+| ` + "`server_timing`" + ` | whether responses have their times in Server-Timing, to everybody |
+
+All can be changed while the server runs: edit the configuration and send SIGHUP. Lines about requests have the operation, the
+time in milliseconds (` + "`took_ms`" + `), the id of the key, and the ids of request and trace.
+
+## Traces
+
+` + "`traces.endpoint`" + ` names a collector of OpenTelemetry. It gets spans by OTLP over HTTP, in JSON.
+
+| Span | Covers |
+|---|---|
+| the operation, such as getFeatures | a request until its last byte |
+| query | a query to the source; at most 64 of one request |
+| encode | from the first feature, or the last query, to the last byte |
+| job | the work on a job, in the trace of the request that made it |
+
+` + "`traces.one_in: 100`" + ` traces one request in a hundred. A request with ` + "`traceparent`" + ` follows the flag in it. Requests never
+wait for the collector: while it is away, spans are dropped, and the log says so.
+
 ## Metrics
 
 Labels are operations, statuses and collections, never what a client sent. A server has at most 2,000 series. What is beyond a bound

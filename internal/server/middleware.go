@@ -129,7 +129,7 @@ func (p *passage) Value(key any) any {
 }
 
 // pass returns the passage of a new request.
-func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
+func (s *Kit) pass(w http.ResponseWriter, r *http.Request, start time.Time) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
 	c.s, c.ID, c.Lang = s, NewID(), language(requestedLanguage(r.URL), r.Header["Accept-Language"])
@@ -146,6 +146,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
 	c.readIDs()
 	p.id[0] = c.ID
+	p.measure(start)
 	return p
 }
 
@@ -154,7 +155,7 @@ func (s *Kit) chain(router *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		s.metrics.inFlight.Inc()
-		way := s.pass(w, r)
+		way := s.pass(w, r, start)
 		c, rw := &way.call, &way.response
 		r = c.Request
 		h := rw.Header()
@@ -232,6 +233,9 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	}
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.Status == http.StatusOK {
 		return
+	}
+	if c.span != nil {
+		s.sendTrace(c, rw, name, start, now)
 	}
 	if !s.access.Logs(cmp.Or(rw.Status, statusLeft), took) {
 		return

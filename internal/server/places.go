@@ -67,7 +67,7 @@ func (c *Call) Writing() error {
 // Ticket returns a ticket of the call. begun: the request continues a response.
 func (c *Call) Ticket(begun bool) *limit.Ticket {
 	k := c.s.Turns.NewTicket(c.Owner(), begun)
-	k.Caller = c.caller()
+	k.Caller, k.Times = c.caller(), c.times
 	return k
 }
 
@@ -99,5 +99,7 @@ func (c *Call) PayOnce() error { return c.Pay(c.Right != nil || c.paid) }
 
 // LargeTicket returns a ticket for a slot of a large response.
 func (c *Call) LargeTicket() *limit.Ticket {
-	return c.s.Makers.Ticket(c.Owner(), c.caller(), c.continues)
+	k := c.s.Makers.Ticket(c.Owner(), c.caller(), c.continues)
+	k.Times = c.times
+	return k
 }

@@ -36,6 +36,7 @@ type response struct {
 	values   [12]string
 	valued   int       // number of values in use
 	lead     *inFlight // response in flight that others may join until this one begins; nil if there is none
+	timing   func()    // sets Server-Timing; nil: the setting is off
 }
 
 // set sets a header field, whose name is in canonical form. The first values share one array.
@@ -64,6 +65,9 @@ func (w *response) WriteHeader(status int) {
 		if w.lead != nil { // the rest takes as long as its client
 			w.lead.end(nil, false)
 			w.lead = nil
+		}
+		if w.timing != nil {
+			w.timing()
 		}
 		if h := w.Header(); isDocument(First(h["Content-Type"])) {
 			everyDocument.set(h)

@@ -38,6 +38,7 @@ import (
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/tile"
+	"grense/internal/trace"
 )
 
 // Options are the parts of a server.
@@ -72,6 +73,8 @@ type Options struct {
 	Version string
 	// Caches is the group of all caches, including those of the store. Nil: a new group.
 	Caches *cache.Group
+	// Traces takes the spans of requests and jobs. Nil: nothing does.
+	Traces *trace.Exporter
 	// Operator holds the parts of the program around the server that metrics describe.
 	Operator Operator
 	// Before is the Kit whose place this one takes; its counters go on. Nil: there was none.
@@ -90,6 +93,7 @@ type Kit struct {
 	Direct  store.Store // without queues, for background work
 	Fair    limit.Store // with queues; the base of Store
 	access  config.AccessLog
+	Traces  *trace.Exporter // nil: none
 
 	cursorKey []byte
 
@@ -164,7 +168,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Keys != nil {
 		s.Turns.SetAccounts(o.Keys)
 	}
-	s.access = o.Config.Access()
+	s.access, s.Traces = o.Config.Access(), o.Traces
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}

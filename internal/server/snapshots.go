@@ -50,6 +50,7 @@ type fairSnapshot struct {
 
 func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) error {
 	ticket := s.s.Turns.NewTicket(s.owner, s.begun)
+	ticket.Times = limit.TimesOf(s.ctx)
 	s.begun = true
 	return s.s.Turns.Run(ticket.With(s.ctx), cost, fn)
 }

@@ -42,19 +42,22 @@ type Snapshot struct {
 }
 
 // run calls fn with the time that the request has left for queries.
-func (x *Snapshot) run(ctx context.Context, fn func(context.Context) error) error {
+func (x *Snapshot) run(ctx context.Context, c store.Cost, fn func(context.Context) error) error {
 	x.k.Begun.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(x.k.Work.Load()))
 	defer cancel()
 	start := time.Now()
 	err := fn(ctx)
-	x.k.Work.Add(-int64(time.Since(start)))
+	took := time.Since(start)
+	x.k.Work.Add(-int64(took))
+	x.k.Times.query(c, start, took, err)
 	return err
 }
 
 func (x *Snapshot) Page(ctx context.Context, q store.Query) (p *store.Page, err error) {
-	x.s.turns.Charge(ctx, x.s.Cost(q))
-	err = x.run(ctx, func(ctx context.Context) error {
+	cost := x.s.Cost(q)
+	x.s.turns.Charge(ctx, cost)
+	err = x.run(ctx, cost, func(ctx context.Context) error {
 		p, err = x.Snapshot.Page(ctx, q)
 		return err
 	})
@@ -65,7 +68,9 @@ func (x *Snapshot) Fetch(ctx context.Context, collection string, rows []store.Ro
 	fn func(*store.Feature) error) error {
 	count, done := x.s.turns.Counted(ctx, fn)
 	defer done()
-	return x.run(ctx, func(ctx context.Context) error { return x.Snapshot.Fetch(ctx, collection, rows, want, count) })
+	return x.run(ctx, CostOfFetch(rows), func(ctx context.Context) error {
+		return x.Snapshot.Fetch(ctx, collection, rows, want, count)
+	})
 }
 
 func (x *Snapshot) Close() error {

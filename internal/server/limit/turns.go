@@ -123,6 +123,7 @@ type Ticket struct {
 	Begun  atomic.Bool  // the request is answered in part: its further queries are not refused
 	left   atomic.Int64 // nanoseconds that it may still wait for slots and connections
 	Work   atomic.Int64 // nanoseconds that its queries may still take
+	Times  *Times       // records waits and queries; nil: nothing does
 }
 
 type ticketKey struct{}
@@ -197,6 +198,7 @@ func (t *Turns) Enter(ctx context.Context, c store.Cost, k *Ticket) error {
 	err := await(ctx, w.ready, left, begun)
 	waited := time.Since(start)
 	k.left.Add(-int64(waited))
+	k.Times.wait(waited)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
@@ -346,7 +348,9 @@ func (t *Turns) runIn(ctx context.Context, c store.Cost, k *Ticket, fn func(cont
 	defer cancel()
 	start := time.Now()
 	err := fn(ctx)
-	k.Work.Add(-int64(time.Since(start)))
+	took := time.Since(start)
+	k.Work.Add(-int64(took))
+	k.Times.query(c, start, took, err)
 	t.fail(err)
 	if errors.Is(err, store.ErrBusy) {
 		k.Begun.Store(begun)
@@ -382,6 +386,9 @@ func (t *Turns) chargeRead(ctx context.Context, n int) {
 func (t *Turns) Counted(ctx context.Context, fn func(*store.Feature) error) (count func(*store.Feature) error,
 	done func()) {
 	n := 0
+	if k, ok := ticketOf(ctx); ok {
+		fn = k.Times.reading(fn)
+	}
 	return func(f *store.Feature) error { n++; return fn(f) }, func() { t.chargeRead(ctx, n) }
 }
 

@@ -100,6 +100,7 @@ func (e *enrichment) turn(work func() error) error {
 	t := e.c.s.Turns
 	k := t.NewTicket(e.c.Owner(), e.begun)
 	ctx := e.c.Request.Context()
+	k.Times = limit.TimesOf(ctx)
 	if err := t.Enter(ctx, limit.CostWriting, k); err != nil {
 		return err
 	}

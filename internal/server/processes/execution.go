@@ -96,6 +96,7 @@ func (c *call) prefersAsync() bool {
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
 func (s *Surface) executeNow(c *call, w http.ResponseWriter, x *execution) error {
 	ticket := s.Turns.NewTicket(x.owner, false)
+	ticket.Times = limit.TimesOf(c.Request.Context())
 	if err := s.Turns.Enter(c.Request.Context(), limit.CostExecuting, ticket); err != nil {
 		return err
 	}

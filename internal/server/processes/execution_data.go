@@ -22,6 +22,7 @@ func (x *execution) call(ctx context.Context) *call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our address is valid
 	c := x.s.newCall(x.root, x.mount, x.lang)
 	c.Request, c.KeyID, c.Address, c.Right = r, x.keyID, x.owner, x.ticket()
+	c.Right.Times = limit.TimesOf(ctx)
 	return c
 }
 

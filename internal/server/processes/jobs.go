@@ -24,10 +24,12 @@ import (
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/files"
+	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
+	"grense/internal/trace"
 )
 
 // Timing of jobs.
@@ -248,6 +250,7 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 		s.jobs.mu.Unlock()
 	}()
 	s.postBegin(ctx, j)
+	run, traced := s.traced(run, &j)
 	var latest progress
 	var beats sync.WaitGroup
 	beating, stop := context.WithCancel(ctx)
@@ -255,6 +258,7 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 	results, size, err := s.perform(run, &j, &latest)
 	stop()
 	beats.Wait()
+	traced(err)
 	now := time.Now().UTC()
 	j.Updated = now
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -286,6 +290,28 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) {
 		s.Log.ErrorContext(ctx, "the end of a job was not stored", "job", j.ID, "err", err)
+	}
+}
+
+// traced returns ctx for the work on a job, and what sends its spans when the work has ended with an error or nil. The
+// trace is that of the request that made the job.
+func (s *Surface) traced(ctx context.Context, j *state.Job) (context.Context, func(error)) {
+	var made jobRequest
+	json.Unmarshal(j.Request, &made) // without it, the job fails
+	span, ok := s.Traces.Begin(made.Trace)
+	if !ok {
+		return ctx, func(error) {}
+	}
+	start, times := time.Now(), &limit.Times{}
+	return limit.WithTimes(ctx, times), func(err error) {
+		root := trace.Span{Name: "job", Start: start, End: time.Now(), Attrs: []slog.Attr{
+			slog.String("grense.job", j.ID), slog.String("grense.process", j.Process),
+			slog.Int("grense.attempt", j.Attempt),
+			slog.String("grense.request", made.RequestID)}}
+		if err != nil {
+			root.Failure = server.ErrorCode(err)
+		}
+		server.SendTrace(s.Traces, span, root, times)
 	}
 }
 
