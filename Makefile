@@ -175,7 +175,7 @@ bench-against: build ## server CPU per request of bin/grense and of an older bui
 	@test -x "$(OLD)" || { echo "OLD names a program: make bench-against OLD=/path/of/an/older/grense"; exit 1; }
 	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
 
-accept: build clients client-tools readers soap-clients tile-makers postgres chromium map-libraries prometheus ## real clients against a running server; takes minutes
+accept: build clients client-tools readers soap-clients tile-makers postgres chromium map-libraries prometheus proxies ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/geo/crs ./internal/geo/coverage ./internal/tile ./internal/geo/locate ./internal/server
 
 .PHONY: prometheus
@@ -185,6 +185,17 @@ prometheus:
 	  echo "installing prometheus for the acceptance run"; apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends prometheus >/dev/null; fi; \
 	  command -v promtool >/dev/null || echo "NOTE: there is no prometheus; dashboard and alerts are not tested"
+
+.PHONY: proxies
+# The proxies of docs/run/proxies.md and Pebble, an authority for ACME. Installed on Debian as root; GRENSE_TEST_INSTALL=0
+# forbids that. Their own services are not started.
+PROXIES := nginx-light caddy haproxy apache2 pebble
+proxies:
+	@if ! { command -v nginx && command -v caddy && command -v haproxy && command -v apache2 && command -v pebble; } >/dev/null && \
+	  [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing $(PROXIES) for the acceptance run"; apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $(PROXIES) >/dev/null; fi; \
+	  for p in nginx caddy haproxy apache2 pebble; do command -v $$p >/dev/null || echo "NOTE: there is no $$p; it is not tested"; done
 
 # How long make attack takes on two processors. Its phases are longer or shorter with it.
 ATTACK ?= 20m
