@@ -188,7 +188,7 @@ func TestMakeAttack(t *testing.T) {
 		return !strings.HasPrefix(name, "TestAttack") || name == "TestAttackFixtures"
 	})
 	for _, name := range append([]string{"TestAttackFixtures"}, names...) {
-		bound := max(2*time.Minute, total/5)
+		bound := max(2*time.Minute, total/3)
 		s := step{name: strings.TrimPrefix(name, "TestAttack"), dir: ".", bound: bound,
 			output: filepath.Join(dir, name+".txt"),
 			args: []string{os.Args[0], "-test.run", "^" + name + "$", "-test.v", "-test.timeout",

@@ -218,8 +218,7 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 		return nil, src.explain(err)
 	}
 	r, err = s.loadFrom(ctx, src, f)
-	err = errors.Join(err, f.survey.close())
-	if err != nil {
+	if err = errors.Join(err, f.survey.close()); err != nil {
 		if !src.named() {
 			err = fmt.Errorf("%w: %w", errReplaced, err) // SQLite may have met the journal of the other file
 		}
@@ -233,7 +232,7 @@ type openedFile struct {
 	path   string
 	mode   mode
 	stamp  fileStamp
-	survey *conn // surveys the layers, and is then closed
+	survey *conn // surveys the layers; closed then, unless it joins the pool; nil: it did
 	pool   *pool
 	signs  *pool
 }
@@ -263,6 +262,16 @@ func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err er
 		return nil, errReplaced
 	}
 	return f, nil
+}
+
+// keepSurvey adds the connection that has surveyed the layers to the pool, so that its schema is not read again.
+func (f *openedFile) keepSurvey(s *Store, side *sideFile) {
+	c := f.survey
+	c.interrupt(context.Background())
+	c.exec("PRAGMA shrink_memory") // a failure costs memory only
+	c.survey, f.survey = nil, nil
+	c.first = func(c *conn) error { return errors.Join(s.limitPages(c), side.attach(c)) }
+	f.pool.add(c)
 }
 
 // lastChange returns the latest last_change in gpkg_contents (OGC 12-128r18, table 4), or otherwise.
@@ -358,6 +367,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	}
 	if forget {
 		f.pool.atFirst(forgetTrees)
+		f.keepSurvey(s, side)
 	}
 	if len(schemaNow.tables) < manyTables {
 		if err := f.pool.prepare(); err != nil {

@@ -142,6 +142,9 @@ func openAnother(path string, m mode, encoding string) (*conn, error) {
 }
 
 func (c *conn) close() error {
+	if c == nil {
+		return nil
+	}
 	for _, s := range c.stmts {
 		s.Finalize() // repeats the error of the last step
 	}
