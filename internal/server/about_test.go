@@ -27,7 +27,8 @@ func TestTheDemoSaysThatItIsOne(t *testing.T) {
 			if got := strings.Contains(line, ">Demo: borders are schematic"); got != says {
 				t.Errorf("%s says that it is a demo: %t", path, got)
 			}
-			if caption := strings.Contains(body, "Demo: not real borders and places."); caption != (says && strings.Contains(body, "<figcaption")) {
+			if caption := strings.Contains(body, "Demo: not real borders and places."); caption !=
+				(says && strings.Contains(body, "<figcaption")) {
 				t.Errorf("%s: its caption says so: %t", path, caption)
 			}
 		}

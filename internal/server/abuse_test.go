@@ -20,8 +20,8 @@ import (
 	"grense/internal/store"
 )
 
-// running counts the goroutines without those that end with the connection of a file: one waits beside each for the end of its question, and how many
-// are open follows from how many questions were asked at the same time.
+// running counts goroutines, except those that wait for a query on a connection to a file. The number of such
+// connections depends on how many queries ran at the same time.
 func running() (n int, stacks string) {
 	buf := make([]byte, 1<<22)
 	stacks = string(buf[:runtime.Stack(buf, true)])
@@ -49,7 +49,7 @@ func settle(t *testing.T, n int) {
 	}
 }
 
-// stuck is a store whose pages come when the client has left.
+// stuck is a store whose pages arrive only after the client has disconnected.
 type stuck struct {
 	store.Store
 	asked chan struct{}
@@ -78,11 +78,11 @@ func TestClientThatLeavesIsNoFailureOfOurs(t *testing.T) {
 	}
 }
 
-// busy is a store that answers the first question when it is told to.
+// busy is a store that holds its first query until the test releases it.
 type busy struct {
 	store.Store
 	first  *sync.Once
-	asked  chan struct{} // closed when the first question is there
+	asked  chan struct{} // closed when the first query is there
 	answer chan struct{}
 }
 
@@ -91,7 +91,8 @@ func (s busy) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return s.Store.Page(ctx, q)
 }
 
-// TestBusyServerRefusesNewWorkButNoPageOfADownload: clients that get 503 between two pages keep what they have as if it were all.
+// TestBusyServerRefusesNewWorkButNoPageOfADownload guards clients that page through a collection: one that gets 503
+// between two pages would take the pages read so far for all.
 func TestBusyServerRefusesNewWorkButNoPageOfADownload(t *testing.T) {
 	t.Parallel()
 	free := serve(t, "", nil)
@@ -127,7 +128,7 @@ func TestBusyServerRefusesNewWorkButNoPageOfADownload(t *testing.T) {
 	}
 }
 
-// TestHangUpsLeaveNothing opens requests and leaves in the middle of the answer.
+// TestHangUpsLeaveNothing opens requests and disconnects in the middle of the response.
 func TestHangUpsLeaveNothing(t *testing.T) {
 	n := sharedtest.Rounds(t, 500)
 	a := serve(t, "", func(c *config.Config) { c.Limits.Buffer = 64 << 10 })
@@ -160,7 +161,8 @@ func TestHangUpsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestSlowReadersHoldNobodyUp lets 200 readers stand still in the middle of an answer while others are served, and sees them cut off.
+// TestSlowReadersHoldNobodyUp lets 200 readers stop in the middle of a response. Other clients are served, and the
+// server closes the slow connections.
 func TestSlowReadersHoldNobodyUp(t *testing.T) {
 	a := serve(t, "", func(c *config.Config) {
 		c.Limits.Buffer = 64 << 10
@@ -181,7 +183,7 @@ func TestSlowReadersHoldNobodyUp(t *testing.T) {
 		fmt.Fprint(conn, "GET /collections/kommuner/items?limit=10000 HTTP/1.1\r\nHost: x\r\n\r\n")
 		conns = append(conns, conn)
 	}
-	for _, c := range conns { // the answer has begun
+	for _, c := range conns { // the response has begun
 		if _, err := bufio.NewReaderSize(c, 16).ReadByte(); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +198,7 @@ func TestSlowReadersHoldNobodyUp(t *testing.T) {
 	settle(t, goroutines)
 }
 
-// TestAnswerStopsWhenTheClientLeaves cancels the question to the store.
+// TestAnswerStopsWhenTheClientLeaves: a disconnect cancels the query to the store.
 func TestAnswerStopsWhenTheClientLeaves(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -204,7 +206,7 @@ func TestAnswerStopsWhenTheClientLeaves(t *testing.T) {
 	cancel()
 	w := httptest.NewRecorder()
 	func() {
-		defer func() { recover() }() // an abort is as good as no answer
+		defer func() { recover() }() // the handler may abort the response
 		a.srv.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/collections/kommuner/items", nil))
 	}()
 	if w.Code == 200 && w.Body.Len() > 0 {
@@ -250,7 +252,8 @@ func TestInjectionsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestAnswersToManyFaultsAreShort sends requests that are nothing but faults: what is told of them is not many times what was sent.
+// TestAnswersToManyFaultsAreShort sends requests with very many faults: the response is not many times as long as the
+// request.
 func TestAnswersToManyFaultsAreShort(t *testing.T) {
 	a := serve(t, "", nil)
 	var b strings.Builder
@@ -268,7 +271,8 @@ func TestAnswersToManyFaultsAreShort(t *testing.T) {
 	}
 }
 
-// TestPagesWithoutARevisionHaveNoETag: what differs by who asks must not be taken for what was sent before.
+// TestPagesWithoutARevisionHaveNoETag guards pages that differ from client to client: an ETag would let a cache send
+// one client the page of another.
 func TestPagesWithoutARevisionHaveNoETag(t *testing.T) {
 	a := serve(t, "", nil)
 	for _, header := range [][]string{{"Accept-Encoding", "identity"}, {"Accept-Encoding", "gzip"}} {

@@ -33,8 +33,9 @@ func mapPages(t *testing.T) string {
 	return pages.URL
 }
 
-// told opens a page, waits for what it tells, and keeps a picture where GRENSE_SCREENSHOTS names a folder.
-func told[T any](t *testing.T, ctx context.Context, name, address string) (x T) {
+// readResult opens a page and waits for the result that its script publishes. It stores a screenshot if
+// GRENSE_SCREENSHOTS names a folder.
+func readResult[T any](t *testing.T, ctx context.Context, name, address string) (x T) {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(ctx)
 	defer stop()
@@ -43,7 +44,7 @@ func told[T any](t *testing.T, ctx context.Context, name, address string) (x T) 
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(800, 1000), chromedp.Navigate(address)); err != nil {
 		t.Fatalf("%s: %v", address, err)
 	}
-	x, err := chromedp.Run(ctx, chromedp.Evaluate[T]("window.told", chromedp.EvalAwaitPromise))
+	x, err := chromedp.Run(ctx, chromedp.Evaluate[T]("window.result", chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("%s: %v", address, err)
 	}
@@ -59,7 +60,7 @@ func told[T any](t *testing.T, ctx context.Context, name, address string) (x T) 
 	return x
 }
 
-// shownByMapLibre is what maplibre.html tells.
+// shownByMapLibre is the result of maplibre.html.
 type shownByMapLibre struct {
 	Faults, Names, Sources []string
 	Areas, Lines, Colours  int
@@ -68,7 +69,7 @@ type shownByMapLibre struct {
 	Promoted, State        bool
 }
 
-// shownByOpenLayers is what openlayers.html tells.
+// shownByOpenLayers is the result of openlayers.html.
 type shownByOpenLayers struct {
 	Faults     []string
 	Areas, IDs int
@@ -83,7 +84,8 @@ func TestAcceptMapLibreShowsTheStyleOfOneAddress(t *testing.T) {
 		chromedp.Flag("use-angle", "swiftshader"))
 	for name, path := range map[string]string{"all": "/style", "one": "/collections/kommuner/style",
 		"v1": "/v1/collections/fylker/style", "chosen": "/style?collections=kommuner"} {
-		x := told[shownByMapLibre](t, ctx, "maplibre-"+name, pages+"/maplibre.html?style="+url.QueryEscape(a.URL+path))
+		x := readResult[shownByMapLibre](
+			t, ctx, "maplibre-"+name, pages+"/maplibre.html?style="+url.QueryEscape(a.URL+path))
 		if len(x.Faults) > 0 || x.Areas < 5 || x.Lines < 5 || len(x.Names) < 3 || x.Twice > 0 || x.ID == "" ||
 			!x.Promoted || !x.State || x.Colours < 20 {
 			t.Errorf("%s: %+v", path, x)
@@ -103,7 +105,7 @@ func TestAcceptOpenLayersReadsTilesInEveryGrid(t *testing.T) {
 		"UTM33WGS84Quad":  {"EPSG:32633", "-75000,6450000,1115000,7940000"},
 	} {
 		for _, path := range []string{"/collections/kommuner/tiles/", "/v1/tiles/"} {
-			x := told[shownByOpenLayers](t, ctx, "openlayers-"+grid,
+			x := readResult[shownByOpenLayers](t, ctx, "openlayers-"+grid,
 				pages+"/openlayers.html?"+url.Values{"tileset": {a.URL + path + grid + "?f=json"}, "crs": {at[0]},
 					"box": {at[1]}}.Encode())
 			if len(x.Faults) > 0 || x.Areas < 50 || x.IDs < 50 || x.Drawn < .05 || x.Layer == "" {

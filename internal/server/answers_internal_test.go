@@ -6,7 +6,8 @@ import (
 	"grense/internal/config"
 )
 
-// TestWholeAnswersOfSOAPMayBeKept: by default there is room for the largest answer that SOAP makes whole.
+// TestWholeAnswersOfSOAPMayBeKept: by default the cache has room for the largest SOAP response that is built in
+// memory.
 func TestWholeAnswersOfSOAPMayBeKept(t *testing.T) {
 	const wholeSOAP = 8 << 20
 	a := newAnswers(int64(config.Default().Limits.Answers), nil)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheSameQuestionHasOneKeptAnswer: however it is written, where the answers are the same to the byte.
+// TestTheSameQuestionHasOneKeptAnswer: requests with the same response share one cache entry, however they are
+// written.
 func TestTheSameQuestionHasOneKeptAnswer(t *testing.T) {
 	t.Parallel()
 	const item, oslo, items, lookup = "/collections/kommuner/items/1103", "/collections/kommuner/items/0301",
@@ -38,7 +39,7 @@ func TestTheSameQuestionHasOneKeptAnswer(t *testing.T) {
 		{as(items + "?limit=3&offset=2"), as(items+"?offset=2&limit=3", "application/geo+json"), true},
 		{as(items + "?limit=3"), as(items + "?limit=3&f=json"), false}, // the link to the next page has f as well
 		{as(oslo), as(oslo + "?f=html"), false},
-		{as(oslo), as(oslo + "?lang=nb"), false}, // whose links have lang
+		{as(oslo), as(oslo + "?lang=nb"), false}, // its links contain lang
 	} {
 		one := a.cachedBefore(x.one.path, x.one.header...).wants(http.StatusOK)
 		other := a.get(x.other.path, x.other.header...).wants(http.StatusOK)

@@ -15,10 +15,10 @@ import (
 	"grense/internal/store"
 )
 
-// gate is a store whose pages of filtered features wait until they are let go.
+// gate is a store whose pages of filtered features wait until the test releases them.
 type gate struct {
 	store.Store
-	come chan struct{} // one for each such page that is asked for
+	come chan struct{} // one value for each such page that is read
 	free chan struct{} // closed when they may go on
 }
 
@@ -34,7 +34,8 @@ func (g *gate) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return g.Store.Page(ctx, q)
 }
 
-// gated serves the demo, by a file whose state has been seen: that of a database changes with all that other tests write beside it.
+// gated serves the demo from a file and waits until a response is cached. On PostgreSQL, writes of other tests would
+// change the data version.
 func gated(t *testing.T, change func(*config.Config)) (*api, *gate) {
 	t.Helper()
 	g := &gate{openGeoPackage(t, demoPath(t)), make(chan struct{}, 100), make(chan struct{})}
@@ -43,7 +44,7 @@ func gated(t *testing.T, change func(*config.Config)) (*api, *gate) {
 	return a, g
 }
 
-// together asks for the same so many times: the first before the others.
+// together sends n identical requests, the first before the others.
 func (g *gate) together(t *testing.T, n int, ask func(i int)) (wait func()) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -59,7 +60,7 @@ func (g *gate) together(t *testing.T, n int, ask func(i int)) (wait func()) {
 	return all.Wait
 }
 
-// quiet fails the test when another question comes within a time in which it would have come.
+// quiet fails the test if another query arrives within a short time.
 func (g *gate) quiet(t *testing.T) {
 	t.Helper()
 	select {
@@ -71,8 +72,9 @@ func (g *gate) quiet(t *testing.T) {
 
 const namesLike = "/collections/kommuner/items?limit=3&filter=navn+LIKE+'B%25'"
 
-// TestWhoAsksTheSameMeanwhileWaits: what nobody asked before is made once for all who ask while it is made, and is not kept for that.
-func TestWhoAsksTheSameMeanwhileWaits(t *testing.T) {
+// TestIdenticalRequestsShareOneBuild: identical requests that arrive while a response is built wait for it. The
+// response is not cached for that alone.
+func TestIdenticalRequestsShareOneBuild(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"", "&f=csv", "&f=html", "&f=jsonld", "&f=gml"} {
 		for _, coding := range []string{"gzip", "identity"} {
@@ -119,8 +121,8 @@ func TestWhoAsksTheSameMeanwhileWaits(t *testing.T) {
 	}
 }
 
-// TestWhoBreaksOffLeavesTheAnswerToOneWhoWaits: then one of those who wait makes it.
-func TestWhoBreaksOffLeavesTheAnswerToOneWhoWaits(t *testing.T) {
+// TestACancelledBuildPassesToAWaitingRequest: then one of those who wait makes it.
+func TestACancelledBuildPassesToAWaitingRequest(t *testing.T) {
 	t.Parallel()
 	a, g := gated(t, nil)
 	ctx, leave := context.WithCancel(t.Context())
@@ -147,7 +149,7 @@ func TestWhoBreaksOffLeavesTheAnswerToOneWhoWaits(t *testing.T) {
 	wait()
 }
 
-// TestWhatIsTooLargeIsMadeByEachForItself: nobody is handed what would take too much memory.
+// TestWhatIsTooLargeIsMadeByEachForItself: a response that would take too much memory is not shared between requests.
 func TestWhatIsTooLargeIsMadeByEachForItself(t *testing.T) {
 	t.Parallel()
 	a, g := gated(t, func(c *config.Config) { c.Limits.Answers = 32 << 10 })
@@ -161,8 +163,8 @@ func TestWhatIsTooLargeIsMadeByEachForItself(t *testing.T) {
 	}
 }
 
-// TestFoundAnswersAreThoseThatTheLogTells: what is kept of another state of the data is not found.
-func TestFoundAnswersAreThoseThatTheLogTells(t *testing.T) {
+// TestCacheHitsAreThoseOfTheLog: what is kept of another state of the data is not found.
+func TestCacheHitsAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
 	x := newCounters(t)
 	a := serveStore(t, x.st, nil)
@@ -175,12 +177,12 @@ func TestFoundAnswersAreThoseThatTheLogTells(t *testing.T) {
 		}
 		a.wasCached(a.get(path))
 	}
-	told := int64(strings.Count(a.logs.String(), `"cached":true`))
-	if n := metricOf(t, a, "grense_cache_hits_total", "answers"); n != told {
-		t.Errorf("%d answers were found, the log tells %d", n, told)
+	logged := int64(strings.Count(a.logs.String(), `"cached":true`))
+	if n := metricOf(t, a, "grense_cache_hits_total", "answers"); n != logged {
+		t.Errorf("%d answers were found, the log tells %d", n, logged)
 	}
 	if n, want := metricOf(t, a, "grense_cache_misses_total", "answers"),
-		int64(strings.Count(a.logs.String(), `"msg":"request"`))-told; n != want {
+		int64(strings.Count(a.logs.String(), `"msg":"request"`))-logged; n != want {
 		t.Errorf("%d answers were not found, the log tells %d", n, want)
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"grense/internal/config"
 )
 
-// keptPattern finds how many finished answers of a kind are in memory.
+// keptPattern finds how many cached responses of a kind are in memory.
 var keptPattern = regexp.MustCompile(`(?m)^grense_cache_entries\{cache="(answers|documents|previews|tiles)"\} ([0-9]+)`)
 
-// drawn finds what looks otherwise once levels for tiles are made.
+// drawn matches what changes once tile levels are built.
 var drawn = regexp.MustCompile(`f=html|tiles/.*/[0-9]+$|preview`)
 
-// TestNothingFinishedIsKeptWithoutAnswers asks for each kind of answer three times, where answers are kept and where limits.answers is 0: then none is in memory or on disk afterwards,
-// and what is asked again is what it was.
+// TestNothingFinishedIsKeptWithoutAnswers sends each kind of request three times, with a response cache and with
+// limits.answers 0. With 0 nothing is left in memory or on disk, and the responses are the same.
 func TestNothingFinishedIsKeptWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	paths := []string{"/", "/?f=html", "/preview.png", "/openapi", "/conformance", "/codelists",
@@ -31,7 +31,7 @@ func TestNothingFinishedIsKeptWithoutAnswers(t *testing.T) {
 	message := string(placename.ExampleRequest(placename.TheContract().Operations[0].Name, false,
 		placename.DefaultBase))
 	for _, most := range []config.Size{0, 64 << 20} {
-		if most > 0 && onPostGIS() { // other tests write into the cluster, which ends what is kept
+		if most > 0 && onPostGIS() { // writes of other tests to the cluster invalidate the cache
 			continue
 		}
 		dir := t.TempDir()

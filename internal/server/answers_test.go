@@ -31,10 +31,11 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// keepsNone is a configuration without kept answers.
+// keepsNone is a configuration without a response cache.
 func keepsNone(c *config.Config) { c.Limits.Answers = 0 }
 
-// cachedBefore asks until the answer is a kept one, and returns it. Other tests write to the same cluster of databases, which changes its state.
+// cachedBefore repeats a request until the response comes from the cache, and returns it. It must repeat, since other
+// tests write to the same database cluster and so change the data version.
 func (a *api) cachedBefore(path string, header ...string) answer {
 	a.t.Helper()
 	for range 200 {
@@ -48,10 +49,10 @@ func (a *api) cachedBefore(path string, header ...string) answer {
 	return answer{}
 }
 
-// wasCached reports whether the log says that an answer was kept before.
+// wasCached reports whether the log marks the response as cached.
 func (a *api) wasCached(r answer) bool {
 	id := `"request":"` + r.Header.Get("X-Request-Id") + `"`
-	// the line is written when the answer is out
+	// the line is written after the response is sent
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
 		for line := range strings.SplitSeq(a.logs.String(), "\n") {
 			if strings.Contains(line, id) && strings.Contains(line, `"msg":"request"`) {
@@ -63,13 +64,14 @@ func (a *api) wasCached(r answer) bool {
 	return false
 }
 
-// sameHeaders are the header fields that kept answers share with new ones.
+// sameHeaders are the header fields that cached responses share with new ones.
 var sameHeaders = []string{"Content-Type", "Content-Language", "Content-Encoding", "Content-Crs", "Link", "ETag",
 	"Vary", "Cache-Control", "Ogc-Numbermatched", "Ogc-Numberreturned", "Content-Disposition",
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Content-Type-Options", "Content-Security-Policy",
 	"Referrer-Policy", "Content-Bbox", "Link-Template", "Memento-Datetime"}
 
-// TestKeptAnswersAreWhatIsMade: whatever is kept is, byte for byte but for its time, what a server without kept answers gives, in each representation, language and coding.
+// TestKeptAnswersAreWhatIsMade: a cached response equals, byte for byte except for its time, that of a server without
+// a cache, in each representation, language and coding.
 func TestKeptAnswersAreWhatIsMade(t *testing.T) {
 	t.Parallel()
 	kept := serve(t, "", nil)
@@ -125,8 +127,8 @@ func TestKeptAnswersAreWhatIsMade(t *testing.T) {
 	}
 }
 
-// TestKeptAnswersTellTheTimeOfTheRequest: the member timeStamp is never that of an earlier answer.
-func TestKeptAnswersTellTheTimeOfTheRequest(t *testing.T) {
+// TestKeptAnswersHaveTheTimeOfTheRequest: the member timeStamp is never that of an earlier answer.
+func TestKeptAnswersHaveTheTimeOfTheRequest(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, coding := range []string{"gzip", "identity"} {
@@ -144,7 +146,7 @@ func TestKeptAnswersTellTheTimeOfTheRequest(t *testing.T) {
 	}
 }
 
-// TestKeptAnswersNeedAKey: what was kept for somebody with a key goes to nobody without.
+// TestKeptAnswersNeedAKey: a response that was cached for a client with a key is refused to one without.
 func TestKeptAnswersNeedAKey(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
@@ -156,7 +158,7 @@ func TestKeptAnswersNeedAKey(t *testing.T) {
 	}
 }
 
-// TestKeptAnswersPayTheirRate: a kept answer is charged as the first one is.
+// TestKeptAnswersPayTheirRate: a cached response is charged like the first one.
 func TestKeptAnswersPayTheirRate(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
@@ -175,7 +177,7 @@ func TestKeptAnswersPayTheirRate(t *testing.T) {
 	}
 }
 
-// TestACrawlKeepsNoAnswers: what is asked once takes no room.
+// TestACrawlKeepsNoAnswers: responses that were requested only once do not fill the cache.
 func TestACrawlKeepsNoAnswers(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -187,10 +189,10 @@ func TestACrawlKeepsNoAnswers(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveAnswersKeptThatDoNotTellOfThem: a new file invalidates only the pages of its collection in the cache.
-func TestFilesLeaveAnswersKeptThatDoNotTellOfThem(t *testing.T) {
+// TestFilesLeaveOtherAnswersKept: a new file invalidates only the pages of its collection in the cache.
+func TestFilesLeaveOtherAnswersKept(t *testing.T) {
 	t.Parallel()
-	if !linksTellState() {
+	if !linksHaveVersion() {
 		t.Skip("links to files of a database name no state")
 	}
 	a := serve(t, "", func(c *config.Config) { c.DataDir, c.Limits.Downloads = t.TempDir(), 1<<30 })
@@ -266,7 +268,7 @@ func newCounters(t testing.TB) *counters {
 	return x
 }
 
-// writer returns what sets a row to a number, in a transaction of its own.
+// writer returns a function that sets a row to a number, in its own transaction.
 func (x *counters) writer() (set func(row, n int) error) {
 	x.t.Helper()
 	if x.url != "" {
@@ -288,7 +290,7 @@ func (x *counters) writer() (set func(row, n int) error) {
 	}
 }
 
-// journal switches how the file keeps its journal, as another program does while it is served.
+// journal switches the journal mode of the file, as another program does while the server reads it.
 func (x *counters) journal(mode string) {
 	x.t.Helper()
 	db := writable(x.t, x.path)
@@ -315,8 +317,8 @@ func writable(t testing.TB, path string) *sqlite.Conn {
 	return db
 }
 
-// TestKeptAnswersFollowWriters: ten programs write while others ask the same again and again; no answer misses what was committed before it was asked for, whether answers
-// are kept or not, and whichever way a file keeps its journal.
+// TestKeptAnswersFollowWriters lets ten programs write while clients repeat their requests. No response misses a
+// commit older than its request, with and without a cache, in every journal mode of a file.
 func TestKeptAnswersFollowWriters(t *testing.T) {
 	t.Parallel()
 	rounds := 150
@@ -386,7 +388,7 @@ func followsWriters(t *testing.T, x *counters, rounds int, change func(*config.C
 			}
 		})
 	}
-	for range 3 { // ask what nobody asked before, about at once
+	for range 3 { // requests that are not cached, nearly at once
 		readers.Go(func() {
 			for n := range rounds {
 				ask("/collections/tellere/items?limit=" + strconv.Itoa(rowsOfCounters+n))
@@ -407,8 +409,8 @@ func followsWriters(t *testing.T, x *counters, rounds int, change func(*config.C
 	}
 }
 
-// TestAnswersFollowAWriterInWALMode: what another program commits beside the file is in the next answer and its ETag, is found, and counted, also after checkpoints and once that
-// program has ended.
+// TestAnswersFollowAWriterInWALMode: the next response has, finds and counts what another program committed in WAL
+// mode, and its ETag changes. That also holds after checkpoints and after that program has ended.
 func TestAnswersFollowAWriterInWALMode(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
@@ -426,7 +428,7 @@ func TestAnswersFollowAWriterInWALMode(t *testing.T) {
 				t.Helper()
 				text := counterText(3, n)
 				for _, path := range []string{items + "/3", items + "/3?f=html", items, items + "?navn=" + text, tile} {
-					for range 3 { // the third may be a kept one
+					for range 3 { // the third may come from the cache
 						r := a.get(path, "If-None-Match", etags[path]).wants(http.StatusOK)
 						if !strings.Contains(string(r.Body), text) {
 							t.Errorf("%s does not show %s", path, text)
@@ -463,7 +465,8 @@ func TestAnswersFollowAWriterInWALMode(t *testing.T) {
 	}
 }
 
-// TestPartsOfPagesFollowTheData: table, linked data and map of a page in HTML are kept for a revision of its features, and are the same bytes in each coding.
+// TestPartsOfPagesFollowTheData: table, linked data and map of an HTML page are cached per data version, and are the
+// same bytes in each coding.
 func TestPartsOfPagesFollowTheData(t *testing.T) {
 	t.Parallel()
 	x := newCounters(t)
@@ -496,7 +499,7 @@ func TestPartsOfPagesFollowTheData(t *testing.T) {
 
 var counted = regexp.MustCompile(`teller-(\d+)-(\d+)`)
 
-// number is what an answer shows of a row.
+// number is the number of a row that a response shows.
 type number struct {
 	row int
 	n   int64

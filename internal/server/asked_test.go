@@ -14,7 +14,8 @@ import (
 	"sync"
 )
 
-// leaveOut keeps the run over PostGIS to tests that ask which store they run over: the others do there what they did without it.
+// leaveOut limits the run over PostGIS to tests that depend on onPostGIS. The other tests would only repeat what the
+// first run does.
 func leaveOut() error {
 	if !onPostGIS() {
 		return nil
@@ -31,14 +32,15 @@ func leaveOut() error {
 	return flag.Set("test.skip", skip)
 }
 
-// storeless are the tests that do not name onPostGIS in their sources, nor anything of the tests that leads to it: functions, variables and types by name, and methods by
-// theirs, whichever type they are of. So a test is rather taken to ask for a store than not; what a test asks that it does not name, missed finds.
+// storeless returns the tests that do not depend on onPostGIS. Dependencies are found by name; a method counts
+// whatever its type, so a test is rather included than left out. missed finds what the names do not show.
 func storeless() (names []string, err error) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
 		return nil, err
 	}
-	// what each package with a declaration names: "server_test openTest", and of methods "server_test .get"
+	// the names that each declaration uses, by package and name: "server_test openTest", and for methods "server_test
+	// .get"
 	decls := map[string][]string{}
 	for _, path := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -67,7 +69,7 @@ func storeless() (names []string, err error) {
 	return names, nil
 }
 
-// declare puts what a declaration names into decls, by its own names with that of its package before them.
+// declare adds the names that a declaration uses to decls, under its own names with that of its package before them.
 func declare(decls map[string][]string, pkg string, d ast.Decl) {
 	var add func(string, ast.Node)
 	add = func(name string, in ast.Node) {
@@ -105,12 +107,12 @@ func declare(decls map[string][]string, pkg string, d ast.Decl) {
 	}
 }
 
-// askers are the tests that asked onPostGIS in this run.
+// askers are the tests that called onPostGIS in this run.
 var askers sync.Map
 
 var testOnStack = regexp.MustCompile(`/server_test\.(Test[A-Za-z0-9_]*)`)
 
-// asking takes down which test asks.
+// asking records the test that calls onPostGIS.
 func asking() {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -121,7 +123,8 @@ func asking() {
 	}
 }
 
-// missed tells of a test that asked, though its sources do not tell: the run over PostGIS would leave it out.
+// missed fails if a test called onPostGIS although its sources do not show it: the run over PostGIS would leave that
+// test out.
 func missed() error {
 	names, err := storeless()
 	if err != nil {

@@ -115,7 +115,7 @@ func (p *proxy) wait() {
 	}
 }
 
-// stall keeps connections open, takes new ones, and passes nothing on.
+// stall keeps connections open and accepts new ones, but passes nothing on.
 func (p *proxy) stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +169,8 @@ func registerDatabase(t *testing.T) string {
 
 var soapSearch = string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))
 
-// away fails the test unless the server says, over every protocol and to many at once, that the database is away.
+// away fails the test unless the server reports, over every protocol and to many clients at once, that the database
+// is unavailable.
 func (a *api) away() {
 	a.t.Helper()
 	var wg sync.WaitGroup
@@ -220,7 +221,7 @@ func (a *api) away() {
 	wg.Wait()
 }
 
-// answers fails the test unless the server answers over every protocol, now or within seconds.
+// answers fails the test unless the server responds over every protocol, at once or within seconds.
 func (a *api) answers() {
 	a.t.Helper()
 	a.eventually("ready", func() bool { return a.get("/readyz").StatusCode == http.StatusOK })
@@ -248,7 +249,7 @@ func TestDatabaseThatStalls(t *testing.T) {
 	a.answers()
 	p.stall()
 	a.away()
-	a.away() // on new connections, for those from before have been given up
+	a.away() // on new connections, since the old ones have been given up
 	p.flow()
 	a.answers()
 }
@@ -322,13 +323,15 @@ func admin(t testing.TB, url, sql string) (n int) {
 	return n
 }
 
-// sleepy is a table, and a view of it whose rows take a minute once the role's setting says so.
+// sleepy is a table with a view whose rows take a minute once the setting of the role says so.
 const sleepy = `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)'), (2, NULL);
 	CREATE VIEW treg AS SELECT * FROM punkt WHERE pg_sleep(CASE WHEN current_setting('grense.vent', TRUE) = '1' THEN 60 ELSE 0 END) IS NOT NULL;`
 
 const (
-	killOthers = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
-	sleeping   = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND wait_event = 'PgSleep'`
+	killOthers = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() ` +
+		`AND pid <> pg_backend_pid()`
+	sleeping = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() ` +
+		`AND pid <> pg_backend_pid() AND state = 'active' AND wait_event = 'PgSleep'`
 )
 
 // slowDatabase serves a database in which the view treg takes a minute.
@@ -338,7 +341,7 @@ func slowDatabase(t *testing.T) (*api, string) {
 	admin(t, url, sleepy)
 	a := serveStore(t, openURL(t, url), func(c *config.Config) { c.Limits.Query = time.Minute })
 	setSleep(t, url, "1")
-	admin(t, url, killOthers) // settings come with new sessions
+	admin(t, url, killOthers) // settings apply to new sessions
 	a.get("/collections/punkt/items").wants(200)
 	return a, url
 }
@@ -352,7 +355,8 @@ func setSleep(t *testing.T, address, to string) {
 	admin(t, address, "ALTER DATABASE "+strings.TrimPrefix(u.Path, "/")+" SET grense.vent = '"+to+"'")
 }
 
-// TestBackendKilledMidQuestion: once, and the client sees nothing of it; again and again, and the client is told to come back.
+// TestBackendKilledMidQuestion: the server hides one lost connection from the client. If connections are lost again
+// and again, the client gets 503 with Retry-After.
 func TestBackendKilledMidQuestion(t *testing.T) {
 	t.Parallel()
 	a, url := slowDatabase(t)

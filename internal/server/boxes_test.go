@@ -20,7 +20,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// load writes the features of a gzipped GeoJSON file, whole or one a line, into a GeoPackage with the given property as id.
+// load writes the features of a gzipped GeoJSON file into a GeoPackage, with the given property as id. A name with
+// .geojsonl means one feature a line.
 func load(t testing.TB, name, id string) string {
 	t.Helper()
 	z := sharedtest.Open(t, "data", name)
@@ -98,7 +99,7 @@ func TestBoxesInEachCRSAgreeWithANaiveLoop(t *testing.T) {
 	}
 }
 
-// boxes asks n random boxes in one CRS; extent is in degrees.
+// boxes sends n random boxes in one CRS; extent is in degrees.
 func (a *api) boxes(t *testing.T, id crs.ID, n int, extent [4]float64) {
 	type shape struct {
 		id  string
@@ -160,7 +161,7 @@ func (a *api) boxes(t *testing.T, id crs.ID, n int, extent [4]float64) {
 	}
 }
 
-// difference lists what only one of two sorted lists has.
+// difference lists the elements that only one of two sorted lists has.
 func difference(a, b []string) (out []string) {
 	for _, x := range a {
 		if _, ok := slices.BinarySearch(b, x); !ok {
@@ -175,8 +176,8 @@ func difference(a, b []string) (out []string) {
 	return out
 }
 
-// TestGeometriesOfFiltersAgreeWithBoxes asks for the same boxes by bbox and by filter, also where a box has long edges or holds what the projection of
-// the data has no answer for.
+// TestGeometriesOfFiltersAgreeWithBoxes sends the same boxes as bbox and as filter. Some have long edges, or contain
+// points that the projection of the data cannot represent.
 func TestGeometriesOfFiltersAgreeWithBoxes(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

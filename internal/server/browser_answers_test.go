@@ -11,13 +11,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// answeredForms sends forms and looks at what comes back, on a small screen, light and dark: nothing that axe-core finds, nothing wider than the screen, and
-// nothing in the console. Pages that are answers to GET have been opened before.
+// answeredForms submits forms on a small screen, light and dark, and checks the result: axe-core and the console
+// report nothing, and nothing is wider than the screen. Other tests open the pages that GET returns.
 func answeredForms(t *testing.T, ctx context.Context, s site, checks string, haveAxe bool) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	for _, f := range []struct {
-		name, path, fill string // what is typed into the form, called form
-		status           int    // of the page that follows; 0: the page stays, and tells the outcome in place
+		name, path, fill string // fill is the script that fills in the form, called form
+		status           int    // of the page that follows; 0: the page stays and shows the outcome in place
 		noScript         bool
 	}{
 		{"SOAP form with hits", "/soap/stedsnavn/v1?f=html&operation=findStedsnavn",
@@ -79,12 +79,15 @@ func answeredForms(t *testing.T, ctx context.Context, s site, checks string, hav
 	}
 }
 
-// post fills in the form of the page that is posted, called form, and sends it. It returns the status of the page that follows; one that stays tells the
-// outcome in place, which is waited for, and its status is 0.
+// post fills in and submits the form with method post, which fill knows as form. It returns the status of the page
+// that follows. If the page stays, post waits until it shows the outcome in place, and returns 0.
 func (b *tab) post(fill string, stays bool) (int, error) {
-	yes, send := true, `(() => { const form = document.querySelector("main form[method=post]"); `+fill+`; form.querySelector("button").click(); })()`
+	yes, send := true, `(() => { const form = document.querySelector("main form[method=post]"); `+fill+`; `+
+		`form.querySelector("button").click(); })()`
 	if stays {
-		return 0, b.ask(send+`; new Promise((done) => { const look = () => { const o = document.querySelector(".outcome:not([hidden])"); o && !o.querySelector("progress") ? done() : setTimeout(look, 20); }; look(); })`, nil)
+		return 0, b.ask(send+`; new Promise((done) => { const look = () => { `+
+			`const o = document.querySelector(".outcome:not([hidden])"); `+
+			`o && !o.querySelector("progress") ? done() : setTimeout(look, 20); }; look(); })`, nil)
 	}
 	return b.load(chromedp.Steps(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{
@@ -93,12 +96,15 @@ func (b *tab) post(fill string, stays bool) (int, error) {
 	})))
 }
 
-// wideTables opens a page of features with all that they have: on a large screen titles keep their words together, and on paper no column is cut.
+// wideTables opens a page of features with all properties. On a large screen headings do not break inside words, and
+// on paper no column is cut off.
 func wideTables(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	w := window{width: 1440, height: 900}
-	k.visit(w, s.open.URL+"/collections/sted/items?f=html&lang=nb&limit=5&properties=visningsnavn,stedsnummer,stedsnavn,navneobjekttype,navneobjektgruppe,navneobjekthovedgruppe,stedstatus,"+
-		"kommunenummer,kommuner,fylkesnummer,land,spraakprioritering,vedtaksmyndighet,sortering1,sortering2,lokal_id,registrert,oppdatert,sluttdato", http.StatusOK)
+	k.visit(w, s.open.URL+"/collections/sted/items?f=html&lang=nb&limit=5&properties=visningsnavn,stedsnummer,"+
+		"stedsnavn,navneobjekttype,navneobjektgruppe,navneobjekthovedgruppe,stedstatus,"+
+		"kommunenummer,kommuner,fylkesnummer,land,spraakprioritering,vedtaksmyndighet,sortering1,sortering2,lokal_id,"+
+		"registrert,oppdatert,sluttdato", http.StatusOK)
 	var width float64
 	if err := k.ask(`document.querySelector(".table tbody th").getBoundingClientRect().width`, &width); err != nil ||
 		width < 140 {
@@ -113,12 +119,14 @@ func wideTables(t *testing.T, ctx context.Context, s site, checks string) {
 		t.Errorf("on paper: %v %q", err, cut)
 	}
 	k.visit(w, s.open.URL+"/processes/enrich-table?f=html&lang=nb", http.StatusOK)
-	if err := k.ask(`[...document.querySelectorAll("h2, h3")].filter((h) => h.checkVisibility() && /Kjør|fil|Lim/.test(h.textContent)).map((h) => h.textContent)`, &cut); err != nil || len(cut) > 0 {
+	if err := k.ask(`[...document.querySelectorAll("h2, h3")].filter((h) => h.checkVisibility() && `+
+		`/Kjør|fil|Lim/.test(h.textContent)).map((h) => h.textContent)`, &cut); err != nil || len(cut) > 0 {
 		t.Errorf("on paper stand headings of forms, which do not: %v %q", err, cut)
 	}
 }
 
-// containsStatus tells the browser's own line about an answer that refuses, which is what the form was sent for.
+// containsStatus reports whether a fault is the browser's own line about a refused request. The test submits the form
+// to get that refusal.
 func containsStatus(fault string) bool {
 	var status int
 	_, err := fmt.Sscanf(fault, "network error: Failed to load resource: the server responded with a status of %d",

@@ -74,7 +74,8 @@ func (k keyboard) address() *url.URL {
 	return u
 }
 
-// tabTo presses the tab key until the element with the focus is the one wanted. The focus must be seen at every step and go down the page.
+// tabTo presses the tab key until the wanted element has the focus. At every step the focus must be visible and move
+// down the page.
 func (k keyboard) tabTo(what string, wanted func(focus) bool) (way []focus) {
 	k.t.Helper()
 	order := -1
@@ -115,7 +116,7 @@ func (k keyboard) skip() {
 	}
 }
 
-// filterByKeyboard goes through the form of a collection's features, with scripts and without.
+// filterByKeyboard fills in the filter form of a collection, with and without scripts.
 func filterByKeyboard(t *testing.T, ctx context.Context, s site, checks string) {
 	for _, noScript := range []bool{false, true} {
 		k := keyboard{newTab(t, ctx, true, checks), t}
@@ -162,13 +163,13 @@ func filterByKeyboard(t *testing.T, ctx context.Context, s site, checks string) 
 	}
 }
 
-// processResults runs a process from its page on a phone: a long result scrolls in a part of its own and is printed, without the form; what is refused is told
-// beside it, in the language that it is written in.
+// processResults runs a process from its page on a phone. A long result scrolls in its own box and prints without the
+// form. A refusal appears beside its field, marked with its language.
 func processResults(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	w := window{width: 360, height: 740}
 	k.visit(w, s.open.URL+"/processes/get-distinct-values?f=html&lang=nb", http.StatusOK)
-	run := func(property string) (told string) {
+	run := func(property string) (text string) {
 		t.Helper()
 		err := k.ask(`(async () => {
   const form = document.querySelector("form.run"), outcome = form.querySelector(".outcome");
@@ -176,15 +177,15 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
   form.querySelector("[value=now]").click();
   while (outcome.hidden || outcome.querySelector("progress")) await new Promise((done) => setTimeout(done, 20));
   return outcome.querySelector("pre, .alert")?.textContent ?? "";
-})()`, &told)
+})()`, &text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return told
+		return text
 	}
 	var faults []string
-	if told := run("navn"); !strings.Contains(told, "Oslo") {
-		t.Errorf("the result is told as %q", told)
+	if text := run("navn"); !strings.Contains(text, "Oslo") {
+		t.Errorf("the result is told as %q", text)
 	}
 	if err := k.ask("narrow()", &faults); err != nil || len(faults) > 0 {
 		t.Errorf("%v %q", err, faults)
@@ -205,27 +206,30 @@ func processResults(t *testing.T, ctx context.Context, s site, checks string) {
 	if err := k.set(w); err != nil {
 		t.Fatal(err)
 	}
-	if told := run("x"); !strings.Contains(told, "Dette må rettes") || strings.Contains(told, "queryable") {
-		t.Errorf("what is wrong is told as %q", told)
+	if text := run("x"); !strings.Contains(text, "Dette må rettes") || strings.Contains(text, "queryable") {
+		t.Errorf("what is wrong is told as %q", text)
 	}
-	refused := func() (told struct{ Title, Field, Fault, Value string }) {
+	refused := func() (field struct{ Title, Field, Fault, Value string }) {
 		t.Helper()
-		if err := k.ask(`(() => { const e = document.activeElement; return { Title: document.title, Field: e.ariaInvalid === "true" ? e.name : "", Value: e.value ?? "", Fault: document.getElementById(e.getAttribute("aria-describedby"))?.textContent ?? "" }; })()`, &told); err != nil {
+		if err := k.ask(`(() => { const e = document.activeElement; return { `+
+			`Title: document.title, Field: e.ariaInvalid === "true" ? e.name : "", Value: e.value ?? "", `+
+			`Fault: document.getElementById(e.getAttribute("aria-describedby"))?.textContent ?? "" }; })()`,
+			&field); err != nil {
 			t.Fatal(err)
 		}
-		return told
+		return field
 	}
-	if told := refused(); !strings.HasPrefix(told.Title, "Feil: ") || told.Field != "queryable" || told.Value != "x" ||
-		told.Fault == "" {
-		t.Errorf("beside the field is told %+v", told)
+	if field := refused(); !strings.HasPrefix(field.Title, "Feil: ") || field.Field != "queryable" ||
+		field.Value != "x" || field.Fault == "" {
+		t.Errorf("beside the field is told %+v", field)
 	}
 	run("navn")
-	if told := refused(); strings.HasPrefix(told.Title, "Feil: ") || told.Field != "" || told.Fault != "" {
-		t.Errorf("after it was mended is told %+v", told)
+	if field := refused(); strings.HasPrefix(field.Title, "Feil: ") || field.Field != "" || field.Fault != "" {
+		t.Errorf("after it was mended is told %+v", field)
 	}
 }
 
-// isFiltered checks that the page shows what the form asked, and that its address says so.
+// isFiltered checks that the page and its address show the values of the form.
 func (k keyboard) isFiltered() {
 	k.t.Helper()
 	if u := k.address(); u.Query().Get("navn.like") != "Oslo" || u.Query().Get("limit") != "5" ||
@@ -236,13 +240,14 @@ func (k keyboard) isFiltered() {
 		Rows  int
 		Field string
 	}
-	err := k.ask(`({rows: document.querySelectorAll("tbody tr").length, field: document.querySelector("[name='navn.like']").value})`, &shows)
+	err := k.ask(`({rows: document.querySelectorAll("tbody tr").length, `+
+		`field: document.querySelector("[name='navn.like']").value})`, &shows)
 	if err != nil || shows.Rows != 1 || shows.Field != "Oslo" {
 		k.t.Errorf("the page has %d rows and its field holds %q: %v", shows.Rows, shows.Field, err)
 	}
 }
 
-// keyByKeyboard enters a key where data ask for one, sees the data, and takes the key away again.
+// keyByKeyboard enters a key on a page that requires one, sees the data, and removes the key again.
 func keyByKeyboard(t *testing.T, ctx context.Context, s site, checks string) {
 	for _, noScript := range []bool{false, true} {
 		k := keyboard{newTab(t, ctx, true, checks), t}
@@ -308,8 +313,8 @@ func (k keyboard) cookie() *network.Cookie {
 	return nil
 }
 
-// suggestByKeyboard types into the search of the landing page: the arrows and Enter open what is suggested, and an answer that comes after the
-// reader has gone on opens nothing.
+// suggestByKeyboard types into the search of the landing page. The arrows and Enter open a suggestion; a response
+// that arrives after the reader has moved on opens nothing.
 func suggestByKeyboard(t *testing.T, ctx context.Context, checks string) {
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	const count = `document.querySelectorAll("#search-list:not([hidden]) [role=option]").length`
@@ -362,10 +367,11 @@ func suggestByKeyboard(t *testing.T, ctx context.Context, checks string) {
 	}
 }
 
-// suggests checks what a screen reader is told of the suggestions: whether the list is open, and which of them is active (-1: none).
+// suggests checks what a screen reader says of the suggestions: whether the list is open, and which of them is active
+// (-1: none).
 func (k keyboard) suggests(open bool, active int) {
 	k.t.Helper()
-	var told struct {
+	var got struct {
 		Expanded, Active, Selected string
 		Open                       bool
 	}
@@ -375,11 +381,11 @@ func (k keyboard) suggests(open bool, active int) {
 		return {expanded: field.getAttribute("aria-expanded"), open: !list.hidden,
 			active: place(document.getElementById(field.getAttribute("aria-activedescendant"))),
 			selected: place(list.querySelector("[aria-selected=true]:not([hidden] *)"))};
-	})()`, &told)
+	})()`, &got)
 	want := strconv.Itoa(active)
-	if err != nil || told.Expanded != strconv.FormatBool(open) || told.Open != open || told.Active != want ||
-		told.Selected != want {
-		k.t.Errorf("want open %v with %d active; told is %+v: %v", open, active, told, err)
+	if err != nil || got.Expanded != strconv.FormatBool(open) || got.Open != open || got.Active != want ||
+		got.Selected != want {
+		k.t.Errorf("want open %v with %d active; told is %+v: %v", open, active, got, err)
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// TestGallery takes pictures of every kind of page into the folder GRENSE_SCREENSHOTS, with a page that shows them all, and of what pages show once
-// something was asked or done. It is for people to look at: nothing is compared. GRENSE_TEST_PAGE names pictures to take, with commas between.
+// TestGallery stores a picture of every kind of page in the folder GRENSE_SCREENSHOTS, also after forms were
+// submitted, and an index page of them. It is for people to look at: nothing is compared. GRENSE_TEST_PAGE limits it
+// to the named pictures, separated by commas.
 func TestGallery(t *testing.T) {
 	dir := os.Getenv("GRENSE_SCREENSHOTS")
 	if dir == "" {
@@ -48,15 +49,15 @@ func TestGallery(t *testing.T) {
 	t.Logf("open %s", filepath.Join(dir, "index.html"))
 }
 
-// scene is a page as somebody meets it.
+// scene is a page after some steps of a user.
 type scene struct {
 	name, address string
 	status        int    // of the page at the address; 0 for 200
 	fill          string // typed into the form that the page posts, as (*tab).post has it; "" posts nothing
-	stays         bool   // the outcome is told in place
+	stays         bool   // the page shows the outcome in place
 }
 
-// scenes are pages that show more than those of pageKinds: what was searched, and what forms answer.
+// scenes are additional pictures to those of pageKinds: results of searches and of forms.
 func scenes(s site) (out []scene) {
 	open := func(name, path, fill string) {
 		out = append(out, scene{name: name, address: s.open.URL + path, fill: fill})

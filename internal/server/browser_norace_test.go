@@ -2,5 +2,6 @@
 
 package server_test
 
-// raceDetector tells whether the tests run with the race detector. A browser takes too long beside it, and has no use of it.
+// raceDetector reports whether the tests run with the race detector. Browser tests are skipped then: they would take
+// too long and gain nothing.
 const raceDetector = false

@@ -30,14 +30,14 @@ import (
 // pageKind is a kind of page, with an address of it.
 type pageKind struct {
 	name   string
-	route  string // the path in the table of routes that it stands for; "-" for none
+	route  string // its path in the table of routes; "-" for none
 	path   string // below the mount, with a query
 	status int    // 0 for 200
 	keyed  bool   // 401 without a key
 	tool   bool   // shows a tool of others, which loads files of its own
 }
 
-// pageKinds are all kinds of pages. Each route that answers with a page has one at least.
+// pageKinds are all kinds of pages. Each route that returns a page has at least one.
 var pageKinds = []pageKind{
 	{name: "landing", route: "", path: "/?f=html"},
 	{name: "openapi", route: "/openapi", path: "/openapi?f=html"},
@@ -53,7 +53,8 @@ var pageKinds = []pageKind{
 	{name: "items", route: "/collections/{collectionId}/items", path: "/collections/kommuner/items?f=html",
 		keyed: true},
 	{name: "items-filtered", route: "/collections/{collectionId}/items", keyed: true,
-		path: "/collections/kommuner/items?f=html&limit=5&offset=5&sortby=-areal_km2&bbox=4,57,12,64&filter=navn%20LIKE%20%27S%25%27"},
+		path: "/collections/kommuner/items?f=html&limit=5&offset=5&sortby=-areal_km2&bbox=4,57,12,64" +
+			"&filter=navn%20LIKE%20%27S%25%27"},
 	{name: "items-none", route: "/collections/{collectionId}/items",
 		path: "/collections/kommuner/items?f=html&navn=Atlantis", keyed: true},
 	{name: "items-places", route: "/collections/{collectionId}/items", path: "/collections/sted/items?f=html&limit=25",
@@ -124,9 +125,9 @@ var pageKinds = []pageKind{
 		status: http.StatusBadRequest, keyed: true},
 }
 
-// reader is somebody who opens a page.
+// reader is a user who opens a page.
 type reader struct {
-	who      string // "open": at a server that asks for no key; "keyed", "keyless": at one that does
+	who      string // "open": on a server that requires no key; "keyed", "keyless": on one that does
 	lang     string
 	dark     bool
 	noScript bool
@@ -145,7 +146,7 @@ func (r reader) String() string {
 	return s + " " + r.mount
 }
 
-// readers cover every pair of what readers differ in.
+// readers cover every pair of properties in which readers differ.
 var readers = []reader{
 	{who: "open", lang: "nb", markup: true},
 	{who: "open", lang: "nn", dark: true, noScript: true, mount: "/v1"},
@@ -158,11 +159,12 @@ var readers = []reader{
 	{who: "keyless", lang: "en", noScript: true, mount: "/v1", markup: true},
 }
 
-// sees reports whether the reader gets another page of a kind than those before: without a key only what asks for one differs, but for a link.
+// sees reports whether the page differs from those of earlier readers. Without a key the language changes only pages
+// that require a key; all others differ by a link alone.
 func (r reader) sees(k pageKind) bool { return r.who != "keyless" || k.keyed || r.lang == "nb" }
 
-// trios are readers with and without a key in all languages, one of whom validates the HTML. A page is opened by one trio, the
-// next page by the next.
+// trios are readers with and without a key in all languages, one of whom validates the HTML. Pages are assigned to
+// the trios in turn.
 var trios = [3][3]int{{0, 5, 7}, {4, 2, 6}, {3, 1, 8}}
 
 // visitors are the readers who open the n-th kind of page.
@@ -194,10 +196,10 @@ func TestEveryPairOfReadersIsCovered(t *testing.T) {
 	}
 }
 
-// wholeDemo makes the divisions and a register in one file, once for all tests.
+// wholeDemo writes the divisions and a register into one file, once for all tests.
 var wholeDemo = besideDemo("whole.gpkg", demo.Write, writeRegister, writeNorway)
 
-// site is what readers visit: the same data with and without keys.
+// site is the servers that readers visit: the same data with and without keys.
 type site struct{ open, keyed *api }
 
 func newSite(t *testing.T) site {
@@ -221,7 +223,7 @@ func openSite(t *testing.T, change func(*config.Config)) *api {
 		t.Fatal(err)
 	}
 	return serve(t, path, func(c *config.Config) {
-		c.Service = loaded.Service // which tells that it is open
+		c.Service = loaded.Service // shows that the data are open
 		if change != nil {
 			change(c)
 		}
@@ -294,7 +296,7 @@ func TestEveryRouteWithAPageIsVisited(t *testing.T) {
 	}
 }
 
-// TestBrowser is everything that is asked of the pages in a browser.
+// TestBrowser runs all checks of pages in a browser.
 func TestBrowser(t *testing.T) {
 	ctx := chromium(t)
 	checks, haveAxe := script(t)
@@ -324,8 +326,8 @@ func TestBrowser(t *testing.T) {
 	})
 }
 
-// everyPage opens every kind of page as some readers, and asks of each: nothing in the console, no request but to the server, no fault
-// that axe-core finds, valid HTML, links that lead somewhere, and a page that is light, narrow, still and printable.
+// everyPage opens every kind of page as some readers. The console is empty, all requests go to the server, axe-core
+// finds nothing, the HTML is valid and links work. The page is light, narrow, without motion and printable.
 func everyPage(t *testing.T, ctx context.Context, s site, checks string, haveAxe bool) {
 	f := &findings{faults: map[string][]string{}, links: map[string]visit{}, bodies: map[[sha256.Size]byte]visit{},
 		pages: map[[sha256.Size]byte][]byte{}, most: map[string]float64{}}
@@ -385,16 +387,16 @@ func (b *tab) remember(t *testing.T, a *api) {
 	}
 }
 
-// maxPage bounds a page as it comes over the wire: the document and its script, in bytes.
+// maxPage limits the transferred size of a page: the document and its script, in bytes.
 const maxPage = 100_000
 
-// maxMap bounds the script of maps of tiles, as it comes over the wire.
+// maxMap limits the transferred size of the script of tile maps.
 const maxMap = 20_000
 
-// ofMap are the addresses that a map of tiles asks.
+// ofMap matches the addresses that a map requests.
 var ofMap = regexp.MustCompile(`/tiles/|/static/shore\.|/TileMatrixSets/|/key\?f=json$`)
 
-// look opens a page and takes down what is wrong with it.
+// look opens a page and records its faults.
 func (f *findings) look(b *tab, v visit, haveAxe bool) error {
 	w := desk
 	w.dark, w.noScript = v.reader.dark, v.reader.noScript
@@ -477,14 +479,17 @@ func (f *findings) look(b *tab, v visit, haveAxe bool) error {
 	return nil
 }
 
-// weigh looks at the requests of a page: none elsewhere, none that fails, one besides styles, icon and our own script, and a light document.
+// weigh checks the requests of a page: none to another server, none that fails, at most one besides styles, icon and
+// our own script, and a light document.
 func (f *findings) weigh(v visit, tr traffic) {
 	documents, scripts, total := 0, 0, 0.0
 	for _, r := range tr.requests {
 		switch {
 		case !sameServer(r.url, v.api.URL):
 			f.add(v, "asks elsewhere: "+r.url)
-		case r.failed != "" && r.status != 304 && !(ofMap.MatchString(r.url) && strings.HasSuffix(r.failed, "ERR_ABORTED")): // an empty tile, or one that the next page came before
+		case r.failed != "" && r.status != 304 &&
+			// an empty tile, or one that the browser cancelled when it left the page
+			!(ofMap.MatchString(r.url) && strings.HasSuffix(r.failed, "ERR_ABORTED")):
 			f.add(v, "request fails: "+r.url+" "+r.failed)
 		case r.status >= 400 && r.kind != network.ResourceTypeDocument:
 			f.add(v, fmt.Sprintf("request answers %d: %s", r.status, r.url))
@@ -528,7 +533,7 @@ func (f *findings) weigh(v visit, tr traffic) {
 
 var idPattern = regexp.MustCompile(`\bid="([^"]*)"`)
 
-// followLinks asks for every address that pages lead to, once, with a key where one is wanted.
+// followLinks requests every address that pages link to, once, with a key if one is required.
 func (f *findings) followLinks(t *testing.T) {
 	parts := map[string][]string{} // fragments by address without them
 	for l := range f.links {
@@ -576,7 +581,7 @@ func (f *findings) followLinks(t *testing.T) {
 	wg.Wait()
 }
 
-// validate gives all different pages to html-validate (its rules for what the HTML standard says, and for documents).
+// validate passes all different pages to html-validate (its rules for the HTML standard, and for documents).
 func (f *findings) validate(t *testing.T) {
 	t.Helper()
 	node, err := exec.LookPath("node")

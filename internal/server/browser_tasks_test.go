@@ -15,7 +15,7 @@ import (
 	"grense/internal/config"
 )
 
-// visitor is somebody with a task, whose clicks are counted. Enter counts as one.
+// visitor is a user with a task. It counts clicks; Enter counts as one.
 type visitor struct {
 	keyboard
 	name   string
@@ -53,7 +53,9 @@ func (v *visitor) write(selector, text string) {
 
 func (v *visitor) choose(selector, text string) {
 	v.t.Helper()
-	v.must(fmt.Sprintf(`(() => { const e = document.querySelector(%q), o = [...e.options].find((o) => o.text === %q); if (!o) throw new Error("there is no such option"); e.value = o.value; })()`, selector, text), nil)
+	v.must(fmt.Sprintf(`(() => { const e = document.querySelector(%q), o = [...e.options].find((o) => `+
+		`o.text === %q); if (!o) throw new Error("there is no such option"); e.value = o.value; })()`,
+		selector, text), nil)
 }
 
 func (v *visitor) must(expression string, to any) {
@@ -69,7 +71,7 @@ func (v *visitor) text(selector string) (s string) {
 	return s
 }
 
-// visitorTasks are what people come for, from the landing page on, each with the clicks that it takes at most.
+// visitorTasks are typical tasks from the landing page on, each with its limit of clicks.
 var visitorTasks = []struct {
 	name   string
 	clicks int
@@ -82,7 +84,12 @@ var visitorTasks = []struct {
 		link := v.text(".copies code")
 		if !v.w.noScript {
 			v.click(".copies button")
-			v.must(`new Promise((done, failed) => { let n = 0; const look = () => document.querySelector(".copies [role=status]").textContent.trim() === document.querySelector(".copies").dataset.done || getSelection().toString() === document.querySelector(".copies code").textContent ? done(true) : n++ > 100 ? failed(new Error("it is neither copied nor marked")) : setTimeout(look, 20); look(); })`, nil)
+			v.must(`new Promise((done, failed) => { let n = 0; const look = () => `+
+				`document.querySelector(".copies [role=status]").textContent.trim() === `+
+				`document.querySelector(".copies").dataset.done || `+
+				`getSelection().toString() === document.querySelector(".copies code").textContent ? done(true) : `+
+				`n++ > 100 ? failed(new Error("it is neither copied nor marked")) : setTimeout(look, 20); `+
+				`look(); })`, nil)
 		}
 		a := s.open.get(link).wants(200).json()
 		if props, _ := a["properties"].(map[string]any); props["navn"] != "Bærum" || strings.Contains(link, "lang=") {
@@ -108,7 +115,9 @@ var visitorTasks = []struct {
 			v.t.Errorf("the largest is %q", name)
 		}
 		var right, bottom, wide float64
-		v.must(`document.querySelector(".table tbody tr").children[[...document.querySelectorAll(".table thead th")].findIndex((th) => th.ariaSort)].getBoundingClientRect().right`, &right)
+		v.must(`document.querySelector(".table tbody tr").children[`+
+			`[...document.querySelectorAll(".table thead th")].findIndex((th) => th.ariaSort)].`+
+			`getBoundingClientRect().right`, &right)
 		v.must(`document.querySelector(".table tbody tr").getBoundingClientRect().bottom`, &bottom)
 		v.must("innerWidth", &wide)
 		if right > wide || bottom > float64(v.w.height) {
@@ -141,7 +150,8 @@ var visitorTasks = []struct {
 		}
 	}},
 	{"correct a wrong filter", 1, func(v *visitor, s site) {
-		v.visit(v.w, s.open.URL+"/collections/kommuner/items?f=html&lang=nb&navn.like=oslo&areal_km2.from=mange&limit=5", http.StatusBadRequest)
+		v.visit(v.w, s.open.URL+"/collections/kommuner/items?f=html&lang=nb&navn.like=oslo&areal_km2.from=mange"+
+			"&limit=5", http.StatusBadRequest)
 		v.write(`[name="areal_km2.from"]`, "100")
 		v.follow("main details button")
 		if u := v.address().Query(); u.Get("navn.like") != "oslo" || u.Get("limit") != "5" ||
@@ -174,7 +184,8 @@ var visitorTasks = []struct {
 	}},
 }
 
-// visitTasks does what people come for, with scripts and without, on a large and on a small screen, in so many clicks at most.
+// visitTasks performs typical tasks of users, with and without scripts, on a large and on a small screen. Each has a
+// limit of clicks.
 func visitTasks(t *testing.T, ctx context.Context, checks string) {
 	path, err := wholeDemo()
 	if err != nil {

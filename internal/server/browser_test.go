@@ -25,8 +25,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// chromium starts one headless Chromium for a test and its subtests with more flags than its own, and returns the context of its first tab. The test is skipped where there is
-// none, under the race detector, and when the tests run on another store than the default.
+// chromium starts one headless Chromium for a test and its subtests, with additional flags, and returns the context
+// of its first tab. It skips the test without Chromium, under the race detector, and on another store than the
+// default.
 func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if raceDetector {
@@ -45,8 +46,8 @@ func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Conte
 	if program == "" {
 		t.Skip("there is no Chromium; make chromium installs it on Debian")
 	}
-	// What the browser writes, also beside its profile, goes with the test. Its processes hold the pipe: at its end all of them are gone, and nothing
-	// is written any more.
+	// The browser writes only below this folder, which is removed with the test. Its processes hold the pipe open:
+	// when it closes, all of them have ended and write no more.
 	dir := t.TempDir()
 	alive, holds, err := os.Pipe()
 	if err != nil {
@@ -54,11 +55,11 @@ func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Conte
 	}
 	gone := make(chan struct{})
 	go func() {
-		io.Copy(io.Discard, alive) // what they say, which nobody needs
+		io.Copy(io.Discard, alive) // output of the browser, not needed
 		alive.Close()
 		close(gone)
 	}()
-	// the end of the test would kill it at once
+	// the cancelled context of the test would kill the browser at once
 	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()),
 		append(append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir),
@@ -72,7 +73,7 @@ func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Conte
 	t.Cleanup(func() {
 		within, enough := context.WithTimeout(ctx, time.Minute)
 		defer enough()
-		chromedp.Cancel(within) // asks it to end; what it does not end is killed now
+		chromedp.Cancel(within) // asks it to end; after the time limit it is killed
 		cancel()
 		stop()
 		select {
@@ -89,7 +90,8 @@ func chromium(t *testing.T, flags ...chromedp.ExecAllocatorOption) context.Conte
 	return ctx
 }
 
-// script reads the checks that run inside pages: axe-core, if npm has installed it, and ours. have tells whether axe-core is there.
+// script reads the checks that run inside pages: ours, and axe-core if npm has installed it. have reports whether
+// axe-core was found.
 func script(t *testing.T) (text string, have bool) {
 	t.Helper()
 	ours, err := os.ReadFile(filepath.Join("testdata", "browser", "checks.js"))
@@ -117,14 +119,14 @@ var desk = window{width: 1280, height: 1024}
 // A tab is one tab of the browser. It is used by one goroutine at a time.
 type tab struct {
 	ctx    context.Context
-	checks string // evaluated on every page, in a world beside the page's own
+	checks string // evaluated on every page, in a JavaScript world isolated from that of the page
 	world  runtime.ExecutionContextID
 
 	mu      sync.Mutex
 	traffic traffic
 }
 
-// traffic is what happened since a page was asked for.
+// traffic records the requests and faults since the page began to load.
 type traffic struct {
 	requests []request
 	byID     map[network.RequestID]int
@@ -165,7 +167,7 @@ func newTab(t *testing.T, ctx context.Context, fresh bool, checks string) *tab {
 	return b
 }
 
-// hear takes down what the browser tells about the page.
+// hear records an event of the browser about the page.
 func (b *tab) hear(ev any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,7 +177,7 @@ func (b *tab) hear(ev any) {
 		if strings.HasPrefix(ev.Request.URL, "data:") {
 			return
 		}
-		tr.byID[ev.RequestID] = len(tr.requests) // a redirect has the id of what led to it
+		tr.byID[ev.RequestID] = len(tr.requests) // a redirect has the id of the request that led to it
 		tr.requests = append(tr.requests, request{id: ev.RequestID, url: ev.Request.URL, kind: ev.Type})
 	case *network.EventResponseReceived:
 		if i, ok := tr.byID[ev.RequestID]; ok {
@@ -199,7 +201,7 @@ func (b *tab) hear(ev any) {
 		tr.faults = append(tr.faults, "exception: "+(&chromedp.ExceptionError{
 			ExceptionDetails: ev.ExceptionDetails}).Error())
 	case *cdplog.EventEntryAdded:
-		// That the document itself answers with an error is what some pages are for.
+		// Some pages are documents with an error status; that is no fault.
 		if e := ev.Entry; (e.Level == cdplog.EntryLevelError || e.Level == cdplog.EntryLevelWarning) &&
 			(e.Source != cdplog.EntrySourceNetwork || len(tr.requests) == 0 || e.URL != tr.requests[0].url) {
 			tr.faults = append(tr.faults, fmt.Sprintf("%s %s: %s %s", e.Source, e.Level, e.Text, e.URL))
@@ -247,7 +249,7 @@ func (b *tab) open(w window, address string) (int, error) {
 	})))
 }
 
-// load does what makes the browser load a page, waits for it and returns its status. Then the checks can be asked of it.
+// load runs an action that loads a page, waits for the page and returns its status. The checks can run afterwards.
 func (b *tab) load(act chromedp.Action[chromedp.Void]) (int, error) {
 	b.mu.Lock()
 	b.traffic = traffic{byID: map[network.RequestID]int{}}
@@ -271,7 +273,7 @@ func (b *tab) load(act chromedp.Action[chromedp.Void]) (int, error) {
 	return int(res.Status), b.ask(b.checks, nil)
 }
 
-// ask evaluates an expression beside the page and decodes its value, or that of the promise it is, into v, unless v is nil.
+// ask evaluates an expression in the page and decodes its value into v, unless v is nil. It waits for a promise.
 func (b *tab) ask(expression string, v any) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
@@ -290,7 +292,7 @@ func (b *tab) ask(expression string, v any) error {
 	return json.Unmarshal(res.Result.Value, v)
 }
 
-// happened gives what happened since the page was asked for.
+// happened returns a copy of the traffic since the page began to load.
 func (b *tab) happened() traffic {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -312,7 +314,7 @@ func (b *tab) body() ([]byte, error) {
 	return nil, errors.New("there is no document")
 }
 
-// sameServer tells whether an address is of the server at base.
+// sameServer reports whether an address is on the server at base.
 func sameServer(address, base string) bool {
 	u, err := url.Parse(address)
 	v, _ := url.Parse(base)

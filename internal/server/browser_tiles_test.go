@@ -30,7 +30,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// moveTiles looks at the map of tiles in each kind of grid, and goes through it by keys, buttons and mouse.
+// moveTiles opens the tile map in each kind of grid, and moves it by keys, buttons and mouse.
 func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	for _, grid := range []string{"WebMercatorQuad", "WorldCRS84Quad", "EPSG3575Quad", "EuropeanETRS89_LAEAQuad",
@@ -49,7 +49,8 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
 	scale := func() (s string) {
 		k.mapShown()
-		if err := k.ask(`document.querySelector(".scalebar").textContent + document.querySelector(".scalebar").style.width`, &s); err != nil {
+		if err := k.ask(`document.querySelector(".scalebar").textContent + `+
+			`document.querySelector(".scalebar").style.width`, &s); err != nil {
 			t.Fatal(err)
 		}
 		wide := 0.0 // «2 000 km» takes 60 pixels
@@ -79,10 +80,14 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	if now := scale(); now != near {
 		t.Errorf("the button gives the scale %s, not %s", now, near)
 	}
-	if err := k.ask(`(() => { const c = document.querySelector(".tilemap canvas"); c.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, bubbles: true, cancelable: true })); return true; })()`, nil); err != nil {
+	if err := k.ask(`(() => { const c = document.querySelector(".tilemap canvas"); `+
+		`c.dispatchEvent(new WheelEvent("wheel", { deltaY: -300, bubbles: true, cancelable: true })); `+
+		`return true; })()`, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.ask(`new Promise((done) => { const look = () => document.querySelector(".scalebar").textContent + document.querySelector(".scalebar").style.width !== "`+near+`" ? done(true) : setTimeout(look, 20); look(); })`, nil); err != nil {
+	if err := k.ask(`new Promise((done) => { const look = () => document.querySelector(".scalebar").textContent + `+
+		`document.querySelector(".scalebar").style.width !== "`+near+`" ? done(true) : `+
+		`setTimeout(look, 20); look(); })`, nil); err != nil {
 		t.Errorf("the wheel does not zoom: %v", err)
 	}
 	k.press("0")
@@ -90,8 +95,8 @@ func moveTiles(t *testing.T, ctx context.Context, s site, checks string) {
 	k.chooses(s)
 }
 
-// beginsAtMost looks at a map whose features lie in one place, but for three on the other side of the earth: it is seen first, and 0 shows all. A tile that was not
-// ready is asked for again.
+// beginsAtMost opens a map whose features lie in one place, except for three on the other side of the earth. The map
+// begins at that place, and the key 0 shows all. A tile that was not ready is requested again.
 func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
@@ -127,10 +132,12 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	w := desk
 	w.reduced = true
 	k.visit(w, lateLevels(t, a.URL)+"/collections/felt?f=html&lang=en", 200)
-	wide := func() (km float64) { // what the map shows
+	wide := func() (km float64) { // the width of the map
 		t.Helper()
 		k.mapShown()
-		if err := k.ask(`parseFloat(document.querySelector(".scalebar").textContent.replace(",", "")) / parseFloat(document.querySelector(".scalebar").style.width) * document.querySelector(".tilemap").clientWidth`, &km); err != nil {
+		if err := k.ask(`parseFloat(document.querySelector(".scalebar").textContent.replace(",", "")) / `+
+			`parseFloat(document.querySelector(".scalebar").style.width) * `+
+			`document.querySelector(".tilemap").clientWidth`, &km); err != nil {
 			t.Fatal(err)
 		}
 		return km
@@ -138,9 +145,11 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	if km := wide(); km > 2500 {
 		t.Errorf("the map begins %.0f km wide", km)
 	}
-	var told string
-	if err := k.ask(`document.querySelector("figcaption").textContent + " " + document.querySelector("canvas").getContext("2d").getImageData(2, 200, 1, 1).data.join()`, &told); err != nil || told != "Simplified outlines, drawn from the data. 243,246,245,255" {
-		t.Errorf("the caption, and the ground where land is not known, are %s: %v", told, err)
+	var shown string
+	if err := k.ask(`document.querySelector("figcaption").textContent + " " + `+
+		`document.querySelector("canvas").getContext("2d").getImageData(2, 200, 1, 1).data.join()`,
+		&shown); err != nil || shown != "Simplified outlines, drawn from the data. 243,246,245,255" {
+		t.Errorf("the caption, and the ground where land is not known, are %s: %v", shown, err)
 	}
 	k.skip()
 	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
@@ -153,7 +162,8 @@ func beginsAtMost(t *testing.T, ctx context.Context, checks string) {
 	}
 }
 
-// lateLevels stands before a server as one that learns late that the tiles of the levels 0 to 3 are too large: they are empty, and the first tileset has them.
+// lateLevels is a proxy that acts like a server whose tiles of levels 0 to 3 turn out to be too large: those tiles
+// are empty, and only the first tileset document lists the levels.
 func lateLevels(t *testing.T, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -196,8 +206,8 @@ func lateLevels(t *testing.T, address string) string {
 	return s.URL
 }
 
-// asksLess looks at a map whose tiles are never ready, on a page where time flies: the longer they are not, the more seldom it asks for them, and never before
-// the seconds that the headers of the answers name. It waits for most milliseconds at last.
+// asksLess opens a map whose tiles are never ready, with a fast clock. The map requests them less and less often,
+// never before the time in the headers, and in the end waits for most milliseconds.
 func asksLess(k keyboard, s site, headers string, most float64) {
 	t := k.t
 	refuse := `{ const ask = fetch, later = setTimeout, longest = () => +(document.documentElement.dataset.longest ?? 0);
@@ -225,7 +235,7 @@ func asksLess(k keyboard, s site, headers string, most float64) {
 	}
 }
 
-// chooses goes to a feature by the keys, and follows its link.
+// chooses selects a feature by the keyboard and follows its link.
 func (k keyboard) chooses(s site) {
 	k.t.Helper()
 	for i := range 12 { // the middle of the box is not in the country

@@ -18,7 +18,8 @@ import (
 // phone is a small screen.
 var phone = window{width: 360, height: 740}
 
-// hitsFirst opens what was searched on a small and on a large screen: the first hit is seen without scrolling, and so is what it is sorted by.
+// hitsFirst opens search results on a large and on a small screen. The first hit and the property that sorts the hits
+// are visible without scrolling.
 func hitsFirst(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	for _, path := range []string{"/collections/kommuner/items?f=html&q=b%C3%A6rum",
@@ -66,7 +67,8 @@ func contrast(a, b color.RGBA) float64 {
 	return max(x, y) / min(x, y)
 }
 
-// tileContrast looks at the pixels of the map of tiles of a feature, by the same measure: the outline stands out from all grounds, and land is not sea.
+// tileContrast measures the pixels of the tile map of a feature as mapContrast does: the outline stands out from
+// every background, and land differs from sea.
 func tileContrast(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	for _, path := range []string{"/collections/kommuner/items/1103", "/collections/fylker/items/11",
@@ -106,7 +108,8 @@ func tileContrast(t *testing.T, ctx context.Context, s site, checks string) {
 	}
 }
 
-// mapContrast looks at the pixels of the drawn map of a feature: its outline stands out by 3:1 from all that the map is made of.
+// mapContrast measures the pixels of the drawn map of a feature: the outline has a contrast of 3:1 to everything else
+// on the map.
 func mapContrast(t *testing.T, ctx context.Context, s site, checks string) {
 	k := keyboard{newTab(t, ctx, true, checks), t}
 	for _, path := range []string{"/collections/kommuner/items/3201", "/collections/kommuner/items/1103",

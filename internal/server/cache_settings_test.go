@@ -59,12 +59,14 @@ func TestSharedCachesMayUseOpenDataAgain(t *testing.T) {
 			map[string]string{items: asks}},
 		"with keys": {config.Cache{MaxAge: time.Hour, TilesMaxAge: 24 * time.Hour, StaleWhileRevalidate: time.Hour},
 			24 * time.Hour, "required",
-			map[string]string{items: mine, item: mine, other: mine, tile: mine, layer: mine, lookup: mine, about: asks}},
+			map[string]string{items: mine, item: mine, other: mine, tile: mine, layer: mine, lookup: mine,
+				about: asks}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), demoPath(t), gpkg.Options{DataDir: t.TempDir(),
-				Settings: map[string]store.Settings{"fylker": {MaxAge: c.own}}}))
+			st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), demoPath(t),
+				gpkg.Options{DataDir: t.TempDir(),
+					Settings: map[string]store.Settings{"fylker": {MaxAge: c.own}}}))
 			a := serveStore(t, st, func(cfg *config.Config) { cfg.Cache, cfg.Auth = c.cache, c.auth })
 			for path, want := range c.want {
 				var etag string

@@ -9,14 +9,14 @@ import (
 	"grense/internal/store"
 )
 
-// Each cache of the process tells its bytes under its name.
+// TestEachCacheIsInTheMetrics: each cache of the process reports its bytes under its name.
 func TestEachCacheIsInTheMetrics(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	a.do("GET", "/collections/kommuner/items?limit=10")
 	a.do("GET", "/conformance")
 	a.do("GET", "/preview.png")
-	a.do("GET", "/collections/kommuner/items?limit=2&f=html") // whose form offers fylker
+	a.do("GET", "/collections/kommuner/items?limit=2&f=html") // its form lists fylker
 	m := httpGetMetrics(t, a)
 	for _, name := range []string{"fragments", "documents", "previews", "form_options"} {
 		for _, metric := range []string{"bytes", "limit_bytes", "entries"} {
@@ -41,8 +41,8 @@ func (s *held) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return s.Store.Snapshot(ctx)
 }
 
-// TestMetricsTellWhatIsMadeInTheBackground looks up a position, for which an index is made that takes a snapshot.
-func TestMetricsTellWhatIsMadeInTheBackground(t *testing.T) {
+// TestMetricsReportBackgroundBuilds looks up a position, for which an index is made that takes a snapshot.
+func TestMetricsReportBackgroundBuilds(t *testing.T) {
 	t.Parallel()
 	s := &held{Store: openGeoPackage(t, demoPath(t)), free: make(chan struct{})}
 	a := serveStore(t, s, nil)

@@ -28,7 +28,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// living is a source that changes: some tables of points with names, in a file that is replaced or in a database whose rows are written to.
+// living is a source that changes: some tables of named points, in a file that is replaced or in a database whose
+// rows are updated.
 type living struct {
 	t      testing.TB
 	st     store.Store
@@ -92,7 +93,7 @@ func (l *living) drop(name string) {
 	l.sql("DROP TABLE " + name)
 }
 
-// put writes a row; hidden is a column that nobody is served.
+// put writes a row; hidden is a column that is not served.
 func (l *living) put(table, id string, r livingRow) {
 	l.tables[table].rows[id] = r
 	l.sql("INSERT INTO "+table+" (id, name, extra, geom) VALUES ($1, $2, $3, ST_GeomFromText($4, 4326)) ON CONFLICT "+
@@ -113,7 +114,7 @@ func (l *living) widen(table string) {
 	l.sql("ALTER TABLE " + table + " ADD wide text")
 }
 
-// write makes the file anew.
+// write replaces the file.
 func (l *living) write() {
 	l.t.Helper()
 	check := func(err error) {
@@ -150,7 +151,7 @@ func (l *living) write() {
 	check(os.Rename(l.path+".new", l.path))
 }
 
-// settle lets the store see what was done.
+// settle makes the store read the changes.
 func (l *living) settle(a *api, reload bool) {
 	l.t.Helper()
 	if l.db == nil {
@@ -198,7 +199,7 @@ func (l *living) step(r *rand.Rand) (defined bool) {
 	return defined
 }
 
-// replica is a copy that knows nothing but what the service answers.
+// replica is a copy that is built from the responses of the service alone.
 type replica struct {
 	a     *api
 	after int64
@@ -208,7 +209,7 @@ type replica struct {
 	entries []string // number, kind, collection and id
 }
 
-// follow reads the log to its end. It takes what entries lead to.
+// follow reads the log to its end and fetches the features that its entries link to.
 func (x *replica) follow(limit int) {
 	t := x.a.t
 	t.Helper()
@@ -241,7 +242,7 @@ func (x *replica) follow(limit int) {
 			case "remove":
 				delete(x.held[c.Collection], c.ID)
 			default:
-				if f := x.a.get(c.Href); f.StatusCode == 200 { // else it is gone by now, as a later entry says
+				if f := x.a.get(c.Href); f.StatusCode == 200 { // else it has been deleted, as a later entry says
 					x.held[c.Collection][c.ID] = plainFeature(t, f.Body)
 				}
 			}
@@ -315,7 +316,7 @@ func TestACopyThatFollowsChangesEqualsTheSource(t *testing.T) {
 	for n := 0; n < points; n++ {
 		for range 1 + r.IntN(2) {
 			l.settle(a, l.step(r))
-			// a table was just made anew
+			// a table was just rebuilt
 			if err := a.srv.RecordChanges(t.Context()); errors.Is(err, store.ErrChanged) ||
 				errors.Is(err, store.ErrUnavailable) {
 				err = a.srv.RecordChanges(t.Context())
@@ -466,7 +467,7 @@ func TestChangesAsAtomAndJSONFeed(t *testing.T) {
 	}
 }
 
-// settleFile writes the file before it is served again.
+// settleFile replaces the file before it is served again.
 func (l *living) settleFile() {
 	if l.db == nil {
 		l.write()
@@ -503,7 +504,8 @@ func TestChangesOfLargeCollectionsAreRecordedWhenAskedFor(t *testing.T) {
 	}
 }
 
-// TestACopyThatFollowsChangesHasAllVersions: of features with versions, the entries are of versions, by the ids that these have among all.
+// TestACopyThatFollowsChangesHasAllVersions: if features have versions, the entries of changes are versions, by the
+// ids that they have among all versions.
 func TestACopyThatFollowsChangesHasAllVersions(t *testing.T) {
 	t.Parallel()
 	change := func([]any) bool { return true }

@@ -20,7 +20,7 @@ var (
 	ogcJS  = []string{"Accept", "application/json,application/schema+json"}
 )
 
-// TestRequestsOfClients replays what clients ask and looks for what they read.
+// TestRequestsOfClients replays requests of known clients and checks what these clients read.
 func TestRequestsOfClients(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -100,7 +100,7 @@ func TestRequestsOfClients(t *testing.T) {
 	}
 }
 
-// TestRequiredFieldsOfClients holds what one client or another breaks without.
+// TestRequiredFieldsOfClients checks the fields without which some client breaks.
 func TestRequiredFieldsOfClients(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{"demo": "", "ne110m": "cql2/ne110m4cql2.gpkg",

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestCodesThatAreAskedAgainAreKept: what a code stood for is kept from the second time on that it is asked for, since there are endlessly many days to ask for.
+// TestCodesThatAreAskedAgainAreKept: the meaning of a code on a day is cached from the second request on. The first
+// request is not cached, since there are endlessly many days.
 func TestCodesThatAreAskedAgainAreKept(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)

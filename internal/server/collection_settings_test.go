@@ -8,7 +8,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestPagesAndZoomsOfACollection: page sizes and levels of tiles that the settings give one collection leave the others as they are.
+// TestPagesAndZoomsOfACollection: the page sizes and tile levels that the settings give one collection do not change
+// the others.
 func TestPagesAndZoomsOfACollection(t *testing.T) {
 	t.Parallel()
 	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), demoPath(t),

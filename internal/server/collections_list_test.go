@@ -12,8 +12,8 @@ import (
 	"grense/internal/store"
 )
 
-// manyCollections is a store whose catalog has n collections more. Those with an odd number have neither geometry nor time; the others
-// are a degree east of each other, and begin a year after each other.
+// manyCollections is a store whose catalog has n collections more. Those with an odd number have neither geometry nor
+// time. Each of the others lies a degree further east and begins a year later than the one before.
 type manyCollections struct {
 	store.Store
 	cat *store.Catalog

@@ -17,7 +17,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// exchangeColumns makes the columns a and b exchange their names in one transaction.
+// exchangeColumns swaps the names of the columns a and b in one transaction.
 const exchangeColumns = `ALTER TABLE many RENAME COLUMN a TO c; ALTER TABLE many RENAME COLUMN b TO a;
 	ALTER TABLE many RENAME COLUMN c TO b`
 
@@ -57,7 +57,7 @@ func exchangedStores(t *testing.T) map[string]func(*testing.T) (store.Store, fun
 	}
 }
 
-// TestColumnsThatExchangeNames: no answer has old values under new names, from the moment of the change.
+// TestColumnsThatExchangeNames: from the commit on, no response has old values under new names.
 func TestColumnsThatExchangeNames(t *testing.T) {
 	t.Parallel()
 	for name, open := range exchangedStores(t) {

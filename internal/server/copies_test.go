@@ -36,7 +36,7 @@ func TestWhatIsCopiedHasTheFilterAndNoLanguage(t *testing.T) {
 	}
 }
 
-func TestPagesForTheKeyTellWhereToAsk(t *testing.T) {
+func TestPagesForTheKeyNameTheContact(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) {
 		c.Auth = "required"
@@ -48,7 +48,7 @@ func TestPagesForTheKeyTellWhereToAsk(t *testing.T) {
 			t.Errorf("%s does not tell where to ask for a key", path)
 		}
 	}
-	for feedback, told := range map[string]bool{"faults@example.org": true, "https://example.org/faults": true,
+	for feedback, shown := range map[string]bool{"faults@example.org": true, "https://example.org/faults": true,
 		"maps@example.org": false} {
 		b := serve(t, "", func(c *config.Config) {
 			c.Auth, c.Service.Feedback = "required", feedback
@@ -56,8 +56,8 @@ func TestPagesForTheKeyTellWhereToAsk(t *testing.T) {
 		})
 		for path, status := range map[string]int{"/key?f=html": 200, "/collections/kommuner/items?f=html": 401} {
 			if body := string(b.get(path).wants(status).Body); !strings.Contains(body, ">Map desk</a>") ||
-				strings.Contains(body, ">"+feedback+"</a>") != told {
-				t.Errorf("%s with feedback to %s tells it: %t", path, feedback, !told)
+				strings.Contains(body, ">"+feedback+"</a>") != shown {
+				t.Errorf("%s with feedback to %s tells it: %t", path, feedback, !shown)
 			}
 		}
 	}

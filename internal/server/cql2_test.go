@@ -34,7 +34,7 @@ func predicates(t *testing.T) [][]string {
 	return rows[1:]
 }
 
-// TestPredicatesOfTheStandard asks every predicate of OGC 21-065r2, Annex A, as text and as JSON.
+// TestPredicatesOfTheStandard sends every predicate of OGC 21-065r2, Annex A, as text and as JSON.
 func TestPredicatesOfTheStandard(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -70,8 +70,8 @@ func TestPredicatesOfTheStandard(t *testing.T) {
 	}
 }
 
-// TestLogicalCombinationsOfPredicates builds what OGC 21-065r2, Annex A, builds of four predicates, and computes it from
-// what each of them and its negation select.
+// TestLogicalCombinationsOfPredicates combines four predicates as OGC 21-065r2, Annex A, does. It computes the
+// expected result from what each predicate and its negation select.
 func TestLogicalCombinationsOfPredicates(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -119,7 +119,7 @@ func TestLogicalCombinationsOfPredicates(t *testing.T) {
 	}
 }
 
-// TestTimesAtTheEnds: years 0000 and 9999 are moments like others, and ends may be open.
+// TestTimesAtTheEnds: years 0000 and 9999 are valid in timestamps, and ends may be open.
 func TestTimesAtTheEnds(t *testing.T) {
 	t.Parallel()
 	a := arrays(t) // a: 2020- , b: 2020-2021, c and e: none, d: 2022-2023
@@ -164,7 +164,7 @@ func TestFiltersOfClients(t *testing.T) {
 			}
 		}
 	}
-	// bbox, name=value and filter hold together, and next keeps them.
+	// bbox, name=value and filter apply together, and next repeats them.
 	p := a.get("/collections/kommuner/items?limit=2&bbox=5,58,7,60&fylke_nr=11&filter=" +
 		queryEscape("areal_km2 > 100 AND navn <> 'Sandnes'")).wants(200).page()
 	next, ok := find(p.Links, "next", "")
@@ -205,7 +205,7 @@ func TestMomentsAsGDALWritesThem(t *testing.T) {
 	}
 }
 
-func TestBrokenFiltersTellPlaceAndCure(t *testing.T) {
+func TestFaultsOfFiltersHavePlaceAndCure(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for filter, want := range map[string]string{

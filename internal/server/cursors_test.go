@@ -24,7 +24,8 @@ func (a *api) cursorOf(path string) string {
 	return u.Query().Get("cursor")
 }
 
-// TestCursorsAreOfTheirQueryOnly: what selects or orders features cannot change from page to page; how they are written can.
+// TestCursorsAreOfTheirQueryOnly: a cursor is refused if the selection or the order of features changes between
+// pages. The representation may change.
 func TestCursorsAreOfTheirQueryOnly(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -82,7 +83,8 @@ func TestForgedCursorsAreRefusedAndCharged(t *testing.T) {
 
 	b := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
 	next := b.cursorOf(items)
-	b.get("/collections/kommuner/items?limit=1&filter=S_TOUCHES(geometry,POLYGON((5%2060,6%2060,6%2061,5.5%2061.5,5%2060)))").wants(http.StatusOK)
+	b.get("/collections/kommuner/items?limit=1&" +
+		"filter=S_TOUCHES(geometry,POLYGON((5%2060,6%2060,6%2061,5.5%2061.5,5%2060)))").wants(http.StatusOK)
 	b.get(items).wants(http.StatusTooManyRequests)
 	for range 60 {
 		b.get(items + "&cursor=" + string(store.NewCursor(store.Place{ID: "0301"}))).wants(400)

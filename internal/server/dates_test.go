@@ -30,7 +30,7 @@ func TestDaysAndMomentsAreWrittenAsPeopleDo(t *testing.T) {
 	}
 }
 
-func TestPeriodsOfDaysTellNoHours(t *testing.T) {
+func TestPeriodsOfDaysHaveNoHours(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
 	if err != nil {
@@ -57,7 +57,7 @@ func TestTheLandingPageBeginsWithWhatOneFinds(t *testing.T) {
 	}
 }
 
-func TestThePageOfACollectionTellsWhenItWasUpdated(t *testing.T) {
+func TestThePageOfACollectionShowsItsLastUpdate(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	page := string(a.get("/collections/kommuner?f=html&lang=en").wants(200).Body)

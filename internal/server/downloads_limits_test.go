@@ -14,7 +14,7 @@ import (
 	"grense/internal/store"
 )
 
-// crowded is a store that tells a number of matches, and fails the test when features are read for a file.
+// crowded is a store that reports a given number of matches. It fails the test if features are read for a file.
 type crowded struct {
 	store.Store
 	t       *testing.T
@@ -55,8 +55,9 @@ func TestTooManyRowsForASheetAreRefusedBeforeWork(t *testing.T) {
 	}
 }
 
-// TestDownloadIsOfOneStateWhateverIsWrittenMeanwhile: data that are written and opened anew change neither an answer under way nor what resumes it.
-func TestDownloadIsOfOneStateWhateverIsWrittenMeanwhile(t *testing.T) {
+// TestDownloadHasOneVersionDuringConcurrentWrites: writing and reopening the data change neither a response in
+// flight nor one that resumes it.
+func TestDownloadHasOneVersionDuringConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	name := "first"
 	st, rewrite := writtenStore(t, func(ctx context.Context, w store.Writer) error {
@@ -71,7 +72,7 @@ func TestDownloadIsOfOneStateWhateverIsWrittenMeanwhile(t *testing.T) {
 		}
 		return err
 	})
-	a := serveStore(t, st, func(c *config.Config) { c.Limits.Downloads = 0 }) // one file is kept
+	a := serveStore(t, st, func(c *config.Config) { c.Limits.Downloads = 0 }) // only one file is cached
 	ask := func(address string, header ...string) answer {
 		return a.get(strings.TrimPrefix(address, a.URL), append([]string{"Accept-Encoding", "identity"}, header...)...)
 	}

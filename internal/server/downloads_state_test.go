@@ -11,7 +11,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows: the file of a former state is not given for that of now.
+// TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows: a file of an earlier data version is never served
+// for the current one.
 func TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows(t *testing.T) {
 	t.Parallel()
 	st, path := many(t, 20)
@@ -49,13 +50,14 @@ func TestDownloadsOfAFileThatSomebodyWritesIntoAreOfThePresentRows(t *testing.T)
 	}
 }
 
-// TestDownloadsOfAViewAreOfItsPresentRows: what it shows may change while no transaction ends, so that no file of it is kept.
+// TestDownloadsOfAViewAreOfItsPresentRows: the rows of a view may change without a transaction, so its files are not
+// cached.
 func TestDownloadsOfAViewAreOfItsPresentRows(t *testing.T) {
 	t.Parallel()
 	if !onPostGIS() {
 		t.Skip("files have no such views")
 	}
-	alone := storetest.Cluster{Private: true} // where nobody else ends transactions
+	alone := storetest.Cluster{Private: true} // a cluster without the transactions of other tests
 	t.Cleanup(alone.Stop)
 	url := alone.Database(t)
 	change(t, url, "CREATE TABLE event (id int PRIMARY KEY, until timestamptz NOT NULL)",

@@ -49,7 +49,7 @@ func enclosures(t *testing.T, a *api, collection string) map[string]int64 {
 	return out
 }
 
-// makeFiles has the files of a collection made.
+// makeFiles lets the server build the files of a collection.
 func (a *api) makeFiles(t *testing.T, collection string) {
 	t.Helper()
 	for address := range enclosures(t, a, collection) {
@@ -59,9 +59,9 @@ func (a *api) makeFiles(t *testing.T, collection string) {
 	}
 }
 
-func TestLengthOfAFileIsToldOnceItIsMade(t *testing.T) {
+func TestLengthOfAFileIsStatedOnceItIsBuilt(t *testing.T) {
 	t.Parallel()
-	if !linksTellState() {
+	if !linksHaveVersion() {
 		t.Skip("a link that names no state tells no length")
 	}
 	a := serve(t, "", nil)
@@ -76,25 +76,26 @@ func TestLengthOfAFileIsToldOnceItIsMade(t *testing.T) {
 	}
 }
 
-// TestLinksToADatabaseNameTheStateOfFilesThatAreMade, and tell their length; once something was written, links lead to what is there now.
+// TestLinksToADatabaseNameTheStateOfFilesThatAreMade: links to finished files contain the data version and state the
+// length. After a write, links lead to the current data.
 func TestLinksToADatabaseNameTheStateOfFilesThatAreMade(t *testing.T) {
 	t.Parallel()
-	var alone storetest.Cluster // any transaction of the server makes another state
+	var alone storetest.Cluster // any transaction on the server changes the data version
 	t.Cleanup(alone.Stop)
 	address := fillDatabase(t, alone.Database(t), demoPath(t))
 	a := serveStore(t, openURL(t, address), nil)
 	link := a.URL + "/collections/fylker/download?f=gpkg"
-	told := func(at string, n int64) bool {
+	states := func(at string, n int64) bool {
 		got, ok := enclosures(t, a, "fylker")[at]
 		return ok && got == n
 	}
-	if !told(link, 0) {
+	if !states(link, 0) {
 		t.Error("a length is told before the file is made")
 	}
 	var made string
-	for range 20 { // the server may tidy up by itself meanwhile
+	for range 20 { // the server may run maintenance in between
 		res, b := fetchAs(t, link, nil)
-		if made = res.Header.Get("Content-Location"); !told(made, int64(len(b))) {
+		if made = res.Header.Get("Content-Location"); !states(made, int64(len(b))) {
 			continue
 		}
 		if res, again := fetchAs(t, made, nil); res.StatusCode != 200 || !bytes.Equal(again, b) {
@@ -108,7 +109,7 @@ func TestLinksToADatabaseNameTheStateOfFilesThatAreMade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !told(link, 0) {
+		if !states(link, 0) {
 			t.Error("after a transaction the link is still to what was before")
 		}
 		return
@@ -116,7 +117,8 @@ func TestLinksToADatabaseNameTheStateOfFilesThatAreMade(t *testing.T) {
 	t.Errorf("no link to %s with its length", made)
 }
 
-// TestInterruptedDownloadsResumeToTheSameBytes breaks off a hundred times, and has the kept file made anew between breaks.
+// TestInterruptedDownloadsResumeToTheSameBytes breaks a download off a hundred times, and has the cached file rebuilt
+// between breaks.
 func TestInterruptedDownloadsResumeToTheSameBytes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -128,8 +130,9 @@ func TestInterruptedDownloadsResumeToTheSameBytes(t *testing.T) {
 		_, whole := fetchAs(t, address, nil)
 		var got []byte
 		for n := range 100 {
-			// as when others took its place; in a database any transaction makes another state, and the file is gone
-			if n%25 == 24 && linksTellState() {
+			// as if others had replaced it; in a database any transaction changes the data version, and the file is
+			// gone
+			if n%25 == 24 && linksHaveVersion() {
 				kept, _ := filepath.Glob(filepath.Join(dir, "downloads", "fylker.*"))
 				for _, name := range kept {
 					os.Remove(name)
@@ -185,7 +188,7 @@ func some(t *testing.T, address string, from, most int) []byte {
 	return b[:n]
 }
 
-func TestClientsWhoAskAtOnceGetTheSameFile(t *testing.T) {
+func TestClientsAtOnceGetTheSameFile(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]*api{"file": serve(t, "", nil),
 		"database": serveStore(t, openPostGIS(t, demoPath(t)), nil)} {
@@ -203,7 +206,7 @@ func TestClientsWhoAskAtOnceGetTheSameFile(t *testing.T) {
 	}
 }
 
-// TestFullDiskCostsTheKeptCopyOnly gives the kept files a disk on which next to nothing fits.
+// TestFullDiskCostsTheKeptCopyOnly puts cached files on a disk on which next to nothing fits.
 func TestFullDiskCostsTheKeptCopyOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -238,7 +241,7 @@ func TestFullDiskCostsTheKeptCopyOnly(t *testing.T) {
 	}
 }
 
-func TestHeadOfADownloadTellsWhatGetDoes(t *testing.T) {
+func TestHeadOfADownloadMatchesGet(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, f := range format.All() {
@@ -270,7 +273,8 @@ func TestHeadOfADownloadTellsWhatGetDoes(t *testing.T) {
 	}
 }
 
-// TestLeavingClientsLeaveNothingBehind hangs up in all stages of a download, and wants every connection and temporary file back.
+// TestLeavingClientsLeaveNothingBehind disconnects in all stages of a download. Every connection is returned and
+// every temporary file is removed.
 func TestLeavingClientsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	st := openPostGIS(t, demoPath(t))
@@ -292,7 +296,7 @@ func TestLeavingClientsLeaveNothingBehind(t *testing.T) {
 		hangUp()
 	}
 	var held []store.Snapshot
-	for range 16 { // all that the pool has; waits for those that are still being given back
+	for range 16 { // all connections of the pool; waits for those that are still being returned
 		snap, err := st.Snapshot(t.Context())
 		if err != nil {
 			t.Fatalf("after %d connections: %v", len(held), err)
@@ -343,7 +347,7 @@ func many(t *testing.T, n int) (st *gpkg.Store, path string) {
 func TestReloadDuringADownloadGivesTheEarlierStateWhole(t *testing.T) {
 	t.Parallel()
 	st, path := many(t, 30000)
-	// the client waits while the data are opened, which takes longer beside others
+	// the client waits while the data are opened, which takes longer if other tests run
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.WriteTimeout, c.Limits.Slowest = time.Minute, 0 })
 	for _, f := range []string{"geojsonseq", "csv", "gml"} {
 		_, want := fetchAs(t, a.URL+"/collections/many/download?f="+f, map[string]string{"Accept-Encoding": "identity"})

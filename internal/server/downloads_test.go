@@ -22,7 +22,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// fetchAs asks with headers and returns the whole answer.
+// fetchAs sends a request with headers and returns the whole response.
 func fetchAs(t *testing.T, url string, header map[string]string) (*http.Response, []byte) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, url, nil)
@@ -35,7 +35,7 @@ func fetchAs(t *testing.T, url string, header map[string]string) (*http.Response
 	return exchange(t, http.DefaultTransport, req)
 }
 
-// exchange sends a request and reads the whole answer.
+// exchange sends a request and reads the whole response.
 func exchange(t testing.TB, by http.RoundTripper, req *http.Request) (*http.Response, []byte) {
 	t.Helper()
 	res, err := by.RoundTrip(req)
@@ -115,10 +115,10 @@ func TestDownloadHoldsEveryFeatureInEveryFormat(t *testing.T) {
 	}
 }
 
-// TestPagesTellSizesOfFilesThatAreMade, to two digits at least.
-func TestPagesTellSizesOfFilesThatAreMade(t *testing.T) {
+// TestPagesShowSizesOfFinishedFiles, to two digits at least.
+func TestPagesShowSizesOfFinishedFiles(t *testing.T) {
 	t.Parallel()
-	if !linksTellState() {
+	if !linksHaveVersion() {
 		t.Skip("a link that names no state tells no length")
 	}
 	a := serve(t, "", nil)
@@ -135,14 +135,14 @@ func TestPagesTellSizesOfFilesThatAreMade(t *testing.T) {
 			t.Errorf("%s tells %d sizes: %s", page, len(found), b)
 		}
 		for _, m := range found {
-			told, err := strconv.ParseFloat(m[2], 64)
+			stated, err := strconv.ParseFloat(m[2], 64)
 			if err != nil {
 				t.Error(err)
 			}
-			told *= map[string]float64{"B": 1, "kB": 1e3, "MB": 1e6}[m[3]]
+			stated *= map[string]float64{"B": 1, "kB": 1e3, "MB": 1e6}[m[3]]
 			_, file := fetchAs(t, html.UnescapeString(m[1]), map[string]string{"Accept-Encoding": "identity"})
-			if n := float64(len(file)); told > 1.1*n || told < n/1.1 {
-				t.Errorf("%s: %s is told to have %.0f bytes, and has %.0f", page, m[1], told, n)
+			if n := float64(len(file)); stated > 1.1*n || stated < n/1.1 {
+				t.Errorf("%s: %s is told to have %.0f bytes, and has %.0f", page, m[1], stated, n)
 			}
 		}
 	}
@@ -199,7 +199,8 @@ func TestDownloadTakesTheParametersOfItems(t *testing.T) {
 	}
 }
 
-// TestDownloadOfSimplifiedGeometriesHasThoseOfItems asks for a map's geometries as one file; as a topology it has each border once.
+// TestDownloadOfSimplifiedGeometriesHasThoseOfItems downloads simplified geometries as one file. As a topology the
+// file has each border once.
 func TestDownloadOfSimplifiedGeometriesHasThoseOfItems(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -267,13 +268,15 @@ func TestDownloadRefusesWhatDoesNotGoTogether(t *testing.T) {
 	}
 }
 
-// linksTellState reports whether links name the state of the data before a file of it is kept: those of PostGIS do not, since it would be asked for every document.
-func linksTellState() bool { return !onPostGIS() }
+// linksHaveVersion reports whether links contain the data version before a file is cached. Those of PostGIS do not,
+// since every document would have to query it.
+func linksHaveVersion() bool { return !onPostGIS() }
 
-// resumable returns the address of a file in its present state: the link, or where the answer says that it lies.
+// resumable returns the address of a file of the current data version: the link, or the Content-Location of the
+// response.
 func resumable(t *testing.T, link string) string {
 	t.Helper()
-	if linksTellState() {
+	if linksHaveVersion() {
 		return link
 	}
 	res, _ := fetchAs(t, link, nil)
@@ -284,7 +287,8 @@ func resumable(t *testing.T, link string) string {
 	return at
 }
 
-// TestKeptDownloadIsResumed breaks a download off and goes on, as curl -C - does, and finds the state gone after the data have changed.
+// TestKeptDownloadIsResumed breaks a download off and resumes it, as curl -C - does. After the data have changed, the
+// old version is gone.
 func TestKeptDownloadIsResumed(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -299,7 +303,7 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 			address = l.Href
 		}
 	}
-	if told := strings.Contains(address, "revision="); told != linksTellState() {
+	if names := strings.Contains(address, "revision="); names != linksHaveVersion() {
 		t.Fatalf("the collection links to %q", address)
 	}
 	address = resumable(t, address)
@@ -329,11 +333,11 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 		"Range": "bytes=5-"}); res.StatusCode != 200 || !bytes.Equal(got, whole) {
 		t.Errorf("a part of another state: %d, %d bytes", res.StatusCode, len(got))
 	}
-	// Without the state in its address it is the present file. A database has another state after any transaction of its server.
+	// An address without a version means the current file. Any transaction on a database server changes its version.
 	plain, _, _ := strings.Cut(address, "&revision=")
 	res, got := fetchAs(t, plain, map[string]string{"Range": "bytes=5-"})
 	at := res.Header.Get("Content-Location")
-	if at != address && !linksTellState() {
+	if at != address && !linksHaveVersion() {
 		_, whole = fetchAs(t, at, nil)
 		address = at
 	}
@@ -343,7 +347,8 @@ func TestKeptDownloadIsResumed(t *testing.T) {
 	}
 }
 
-// TestPartsOfADownloadNeedNoRevision asks as GDAL's /vsicurl/, polars and flatgeobuf.js do, for files that nobody made before.
+// TestPartsOfADownloadNeedNoRevision sends range requests as GDAL's /vsicurl/, polars and flatgeobuf.js do, for files
+// that were not built before.
 func TestPartsOfADownloadNeedNoRevision(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -361,7 +366,7 @@ func TestPartsOfADownloadNeedNoRevision(t *testing.T) {
 		}
 		tag := res.Header.Get("ETag")
 		res, whole := fetchAs(t, address, map[string]string{"Accept-Encoding": "identity"})
-		if !bytes.Equal(whole[:100], part) || linksTellState() &&
+		if !bytes.Equal(whole[:100], part) || linksHaveVersion() &&
 			(res.Header.Get("ETag") != tag || int64(len(whole)) != head.ContentLength) {
 			t.Errorf("%s: %d bytes %v", f, len(whole), res.Header)
 		}
@@ -373,7 +378,7 @@ func TestPartsOfADownloadNeedNoRevision(t *testing.T) {
 			t.Errorf("%s: a part of another state is %d", f, res.StatusCode)
 		}
 		if res, rest := fetchAs(t, address, map[string]string{
-			"Range": "bytes=5-", "If-Range": tag}); linksTellState() &&
+			"Range": "bytes=5-", "If-Range": tag}); linksHaveVersion() &&
 			(res.StatusCode != 206 || !bytes.Equal(rest, whole[5:])) {
 			t.Errorf("%s: the rest is %d", f, res.StatusCode)
 		}
@@ -430,7 +435,7 @@ func TestDownloadOfAnEarlierStateIsGoneNotMixed(t *testing.T) {
 		!bytes.Equal(rest, b[100:]) {
 		t.Errorf("the kept file of the earlier state: %d", res.StatusCode)
 	}
-	// takes the place of the first, since only one is kept
+	// replaces the first, since only one is cached
 	second, _ := fetchAs(t, a.URL+"/collections/x/download?f=gpkg", nil)
 	if second.Header.Get("Content-Location") == address {
 		t.Error("another state has the same name")

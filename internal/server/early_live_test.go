@@ -18,12 +18,12 @@ import (
 	"grense/internal/store"
 )
 
-// liveRows is a store whose rows may change at any moment, as those of a database, with snapshots that hold a connection. Before a snapshot gives a feature, before is
-// called with the number of those that it gave.
+// liveRows is a store whose rows may change at any moment, as in a database, with snapshots that hold a connection.
+// Before each feature a snapshot calls before with the number of features given so far.
 type liveRows struct {
 	store.Store
 	before func(ctx context.Context, given int64) error
-	page   func()       // is called before a snapshot gives a page; nil: nothing is
+	page   func()       // called before a snapshot gives a page, if not nil
 	open   atomic.Int64 // snapshots
 	direct atomic.Int64 // features that were read without one
 
@@ -110,7 +110,7 @@ func standsAt(n int64, gone <-chan struct{}) func(context.Context, int64) error 
 	}
 }
 
-// begun asks for a path, and returns its answer when the first of it has come.
+// begun sends a request, and returns the response when its first bytes have arrived.
 func (a *api) begun(t *testing.T, path, coding string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", a.URL+path, nil)
@@ -126,7 +126,7 @@ func (a *api) begun(t *testing.T, path, coding string) *http.Response {
 	return res
 }
 
-// rest is the body of an answer that has begun, as if the server at url had given it.
+// rest is the body of a response that has begun, as if the server at url had given it.
 func rest(t *testing.T, res *http.Response, from, url string) string {
 	t.Helper()
 	body, err := io.ReadAll(res.Body)
@@ -139,8 +139,9 @@ func rest(t *testing.T, res *http.Response, from, url string) string {
 	return stamped(bytes.ReplaceAll(body, []byte(from), []byte(url)))
 }
 
-// TestLargePagesOfLiveRowsBeginWithTheirFirstFeatures has the first byte when the state that the page is of has given as many features as the first piece takes, and at most two batches more. Meanwhile
-// another page of the same client is made whole.
+// TestLargePagesOfLiveRowsBeginWithTheirFirstFeatures: the first byte arrives when the snapshot has given the
+// features of the first piece, and at most two batches more. Another page of the same client is completed at the same
+// time.
 func TestLargePagesOfLiveRowsBeginWithTheirFirstFeatures(t *testing.T) {
 	t.Parallel()
 	plain := serveHistory(t, func(c *config.Config) { c.Limits.Buffer = 4 << 20 })
@@ -179,7 +180,8 @@ func TestLargePagesOfLiveRowsBeginWithTheirFirstFeatures(t *testing.T) {
 
 var errRead = errors.New("the disk of the database is gone")
 
-// TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers: a lost connection is done without, another failure is a problem, and what fails later breaks the answer off.
+// TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers: before the first byte the server replaces a lost
+// connection, and reports any other failure as a problem. A later failure breaks the response off.
 func TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers(t *testing.T) {
 	t.Parallel()
 	plain := serveHistory(t, nil)
@@ -299,7 +301,8 @@ func TestLargePagesAreOfOneStateWhileTheirRowsAreWritten(t *testing.T) {
 	}
 }
 
-// TestDownloadsThatHoldAConnectionAreSentAsTheyGrow has the first byte of a file before half of it is made, and lets the connection go before the reader has taken it.
+// TestDownloadsThatHoldAConnectionAreSentAsTheyGrow: the first byte of a file arrives before half of the file is
+// written. The connection is released before the reader has received all.
 func TestDownloadsThatHoldAConnectionAreSentAsTheyGrow(t *testing.T) {
 	t.Parallel()
 	gone := make(chan struct{})

@@ -16,12 +16,12 @@ import (
 	"grense/internal/store"
 )
 
-// waiting gives so many features and then waits, until it is let go.
+// waiting gives the number of features in left and then waits, until the test releases it.
 type waiting struct {
 	store.Store
 	left  atomic.Int64
 	gone  chan struct{}
-	stand chan struct{} // told when it waits; may be nil
+	stand chan struct{} // receives a value when the store waits; may be nil
 }
 
 func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want,
@@ -29,7 +29,7 @@ func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want
 	return s.Store.Fetch(ctx, coll, rows, want, s.waits(ctx, fn))
 }
 
-// waits calls fn with what is given, and waits before what is too much.
+// waits calls fn with features, and waits before those that exceed the number.
 func (s *waiting) waits(ctx context.Context, fn func(*store.Feature) error) func(*store.Feature) error {
 	return func(f *store.Feature) error {
 		if s.left.Add(-1) < 0 {
@@ -46,10 +46,12 @@ func (s *waiting) waits(ctx context.Context, fn func(*store.Feature) error) func
 	}
 }
 
-// manyOf is a page of all events of the history, far more than the features that tell how long it will be.
+// manyOf is a page of all events of the history. It has far more features than the server needs to estimate its
+// length.
 const manyOf = "/collections/divisions_events/items?limit=10000"
 
-// TestManyFeaturesBeginBeforeTheyAreMade has the first byte of a long answer before the store has given half of its features, though all of it would fit into the buffer.
+// TestManyFeaturesBeginBeforeTheyAreMade: the first byte of a long response arrives before the store has given half
+// of its features, even if all of it would fit into the buffer.
 func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 	t.Parallel()
 	for _, f := range []string{"json", "geojsonseq", "csv", "jsonld"} {
@@ -68,7 +70,7 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 					c.Limits.Buffer, c.Limits.Query = config.Size(n+1),
 						5*time.Second
 				})
-				st.left.Store(int64((24<<10)*rows/n + 300)) // of 24 KB, and two questions to the store
+				st.left.Store(int64((24<<10)*rows/n + 300)) // 24 KB of features, and two queries to the store
 				res := a.begun(t, manyOf+"&f="+f, coding)
 				if res.StatusCode != 200 || res.ContentLength >= 0 {
 					t.Fatalf("status %d, length %d", res.StatusCode, res.ContentLength)
@@ -82,7 +84,7 @@ func TestManyFeaturesBeginBeforeTheyAreMade(t *testing.T) {
 	}
 }
 
-// waitingFiles is a waiting whose snapshots wait, too, each from its own beginning on.
+// waitingFiles is a waiting store whose snapshots wait as well, each counting for itself.
 type waitingFiles struct {
 	*waiting
 	most int64
@@ -105,7 +107,8 @@ func (s *waitingSnapshot) Fetch(ctx context.Context, coll string, rows []store.R
 	return s.Snapshot.Fetch(ctx, coll, rows, want, s.of.waits(ctx, fn))
 }
 
-// TestFilesBeginWithTheirFirstKilobytes has some of a file of a whole collection that is written while it is read, compressed or not, before the store has given what 24 KB take.
+// TestFilesBeginWithTheirFirstKilobytes: a file of a whole collection that is written while it is read begins before
+// the store has given 24 KB of features, compressed or not.
 func TestFilesBeginWithTheirFirstKilobytes(t *testing.T) {
 	if onPostGIS() {
 		t.Skip("files from a database are read as they grow on disk")
@@ -138,7 +141,8 @@ func TestFilesBeginWithTheirFirstKilobytes(t *testing.T) {
 	}
 }
 
-// TestAnswersThatBeganEarlyAreKept asks thrice: the third answer is kept, and tells its length. Where other tests write into the cluster of a database meanwhile, a later one is.
+// TestAnswersThatBeganEarlyAreKept sends three requests: the third response comes from the cache and states its
+// length. On a database it may be a later one, since other tests write to the same cluster.
 func TestAnswersThatBeganEarlyAreKept(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, func(c *config.Config) { c.Limits.Buffer = 256 << 10 })
@@ -167,7 +171,8 @@ func TestAnswersThatBeganEarlyAreKept(t *testing.T) {
 	}
 }
 
-// written is a store whose rows may change at any moment: one does while the second thousand of a page is read, for as often as times says.
+// written is a store whose rows may change at any moment. During the first pages, as many as times says, a row
+// changes while the second thousand is read.
 type written struct {
 	store.Store
 	read, times atomic.Int64
@@ -186,7 +191,8 @@ func (s *written) Fetch(ctx context.Context, coll string, rows []store.Row, want
 	return s.Store.Fetch(ctx, coll, rows, want, fn)
 }
 
-// TestLongAnswersFromTablesThatAreWrittenToAreWhole has a row change while a page is made that begins early where rows stay as they are.
+// TestLongAnswersFromTablesThatAreWrittenToAreWhole changes a row while the server builds a page. The page would
+// begin early if its rows could not change.
 func TestLongAnswersFromTablesThatAreWrittenToAreWhole(t *testing.T) {
 	t.Parallel()
 	plain := serveHistory(t, nil)
@@ -206,7 +212,8 @@ func TestLongAnswersFromTablesThatAreWrittenToAreWhole(t *testing.T) {
 	}
 }
 
-// reopened is a store that is opened anew while the second thousand of a page is read, as at SIGHUP: the same data, or others.
+// reopened is a store that is reopened while the second thousand of a page is read, as at SIGHUP, with the same data
+// or with others.
 type reopened struct {
 	store.Store
 	read atomic.Int64
@@ -229,8 +236,8 @@ func (s *reopened) Fetch(ctx context.Context, coll string, rows []store.Row, wan
 	return s.Store.Fetch(ctx, coll, rows, want, fn)
 }
 
-// TestLongAnswersOutliveTheirCatalog has the data opened anew while a long answer is on its way: it goes on where they are the same, and is broken off, and never
-// ended as if it were whole, where they are others.
+// TestLongAnswersOutliveTheirCatalog reopens the data during a long response. With the same data the response
+// continues. With other data it is broken off, and never ends as if it were complete.
 func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
@@ -265,7 +272,8 @@ func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 	}
 }
 
-// TestSlowReadersKeepNoAnswerFromBeingKept has a long answer that is to be kept stand still on its way: who asks the same meanwhile gets it, and it is kept.
+// TestSlowReadersKeepNoAnswerFromBeingKept stops reading a long response that will be cached. Identical requests
+// still get it, and it is cached.
 func TestSlowReadersKeepNoAnswerFromBeingKept(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
@@ -275,7 +283,7 @@ func TestSlowReadersKeepNoAnswerFromBeingKept(t *testing.T) {
 	st := &waiting{Store: plain.store, gone: make(chan struct{}), stand: make(chan struct{}, 100)}
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer, c.Limits.Query = 256<<10, time.Minute })
 	st.left.Store(1000)
-	for range 2 { // what is asked again is kept
+	for range 2 { // the second response is cached
 		res, err := http.Get(a.URL + manyOf)
 		if err != nil {
 			t.Fatal(err)

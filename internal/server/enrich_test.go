@@ -21,7 +21,7 @@ import (
 	"grense/openapi"
 )
 
-// enrich sends a table and returns the answer with its report.
+// enrich sends a table and returns the response with its report.
 func (a *api) enrich(t testing.TB, query, media, table string, header ...string) (
 	status int, body string, report map[string]int) {
 	t.Helper()
@@ -61,7 +61,8 @@ func TestTablesGetTheDivisionsOfTheirPointsAndCodes(t *testing.T) {
 		"quotation marks": {"?collections=kommuner", "note,lon,lat\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91\n",
 			"note,lon,lat,kommuner_id,kommuner_name,enrich_error\n\"a, \"\"b\"\"\nc\",\"10,75\",59.91,0301,Oslo,\n"},
 		"codes": {"?collections=kommuner", "kode,n\n0301,1\n301,2\n9999,3\n,4\n",
-			"kode,n,kommuner_id,kommuner_name,enrich_error\n0301,1,0301,Oslo,\n301,2,0301,Oslo,\n9999,3,,,\n,4,,,there is no code\n"},
+			"kode,n,kommuner_id,kommuner_name,enrich_error\n0301,1,0301,Oslo,\n301,2,0301,Oslo,\n9999,3,,,\n" +
+				",4,,,there is no code\n"},
 		"named columns": {"?collections=kommuner&x=B&y=A", "A,B\n59.91,10.75\n",
 			"A,B,kommuner_id,kommuner_name,enrich_error\n59.91,10.75,0301,Oslo,\n"},
 		"other systems": {"?collections=kommuner&crs=" + url.QueryEscape(crs.UTM33.URI()), "x,y\n261000,6650000\n",
@@ -110,7 +111,7 @@ func TestTablesThatCannotBeReadAreRefused(t *testing.T) {
 		"another parameter": {"?level=1", "text/csv", "lon,lat\n", 400},
 		"no collection":     {"?collections=zz", "text/csv", "lon,lat\n", 400},
 	} {
-		// What was read before the endless row is out already there, and the answer is broken off.
+		// The rows before the endless row are sent already, so the response is broken off.
 		req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/enrich"+x.query, strings.NewReader(x.in))
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +148,7 @@ func TestRowsComeBackWhileOthersAreSent(t *testing.T) {
 	rowByRow(t, second, 2)
 }
 
-// rowByRow sends a row when the one before has come back, over a major version of HTTP.
+// rowByRow sends a row when the one before has come back, over the given major version of HTTP.
 func rowByRow(t *testing.T, a *httptest.Server, major int) {
 	t.Helper()
 	in, send := io.Pipe()
@@ -214,7 +215,8 @@ func uploadForm(t *testing.T, fields [][2]string, file, table string) (body, med
 	return b.String(), m.FormDataContentType()
 }
 
-// TestFilesAreEnrichedWhileTheDataAreSwapped: a form that is read while the data are replaced is answered from the new ones.
+// TestFilesAreEnrichedWhileTheDataAreSwapped: if the data are replaced while the server reads a form, it uses the new
+// data.
 func TestFilesAreEnrichedWhileTheDataAreSwapped(t *testing.T) {
 	t.Parallel()
 	st := openSwapped(t)
@@ -278,7 +280,8 @@ func TestFilesAreEnrichedFromTheirPage(t *testing.T) {
 	}
 }
 
-// TestAFaultWithAFileCostsNothingThatWasTyped: the form comes back with its fields, and what is wrong beside them.
+// TestAFaultWithAFileCostsNothingThatWasTyped: the form returns with its values, and the faults are beside the
+// fields.
 func TestAFaultWithAFileCostsNothingThatWasTyped(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

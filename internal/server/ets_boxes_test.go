@@ -18,10 +18,11 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// boxCRS is verifyBboxCrsParameter of the official suite without its two faults: the suite takes two corners of the extent to the other system and
-// compares first pages, here the box holds all four edges, which bend, and every page is read. The features of a box in CRS84 are among those of the
-// same box in the other system, all of them for the extent. What an inner box has more is in its corners: each feature is held against the box as
-// it is delivered in that system.
+// boxCRS does the work of verifyBboxCrsParameter of the official suite, without its two faults. The suite transforms
+// two corners of the extent and compares first pages. Here the box contains all four edges, which bend, and every
+// page is read. The features of a box in CRS84 are among those of the same box in the other system; for the extent
+// they are all features. An inner box may have additional features in its corners, so each feature is compared with
+// the box as it is delivered in that system.
 func (s *suite) boxCRS(itemsURL, uri string, extent []float64) {
 	id, ok := crs.Parse(uri)
 	if !ok {
@@ -94,7 +95,8 @@ func idsOf(all []delivery) []string {
 	return ids
 }
 
-// around returns the box (degrees, x before y) in another system, x before y: 1,000 points of each edge, and a metre more.
+// around transforms a box (degrees, x before y) into another system, x before y. It uses 1,000 points of each edge
+// and adds a metre.
 func (s *suite) around(box []float64, id crs.ID) []float64 {
 	if id.Geographic() {
 		return box
@@ -117,7 +119,7 @@ func (s *suite) around(box []float64, id crs.ID) []float64 {
 	return out
 }
 
-// ordered gives a box in the axis order of the system.
+// ordered returns the box in the axis order of the system.
 func ordered(b []float64, id crs.ID) []float64 {
 	if id.NorthFirst() {
 		return []float64{b[1], b[0], b[3], b[2]}
@@ -125,8 +127,9 @@ func ordered(b []float64, id crs.ID) []float64 {
 	return b
 }
 
-// against reports whether a feature surely is in the box (a vertex lies inside), or surely not (its envelope is apart); features without geometry
-// are in every box. Coordinates are rounded, so both keep a centimetre, or 1e-6 degrees, from the edge.
+// against reports whether a feature surely is inside the box (a vertex lies in it) or surely outside (its envelope is
+// apart). Features without geometry are in every box. Both tests keep a centimetre, or 1e-6 degrees, from the edge,
+// since coordinates are rounded.
 func (s *suite) against(f delivery, id crs.ID, box []float64) (in, out bool) {
 	if f.Geometry == nil || string(f.Geometry) == "null" {
 		return true, false

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAssertionsOfTheProcessesSuite are those of the official suite (ets-ogcapi-processes10), which asks as its echo process for the process echo, at both mounts. A slash
-// behind the address is never sent.
+// TestAssertionsOfTheProcessesSuite checks the assertions of the official suite (ets-ogcapi-processes10), at both
+// mounts, with echo as its echo process. It never sends an address with a trailing slash.
 func TestAssertionsOfTheProcessesSuite(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -76,12 +76,13 @@ func (a *api) etsExceptions(t *testing.T, mount string) {
 	}
 }
 
-// etsExecutions: what goes in comes out, by value and by reference, raw and as a document.
+// etsExecutions: echo returns its inputs, by value and by reference, raw and as a document.
 func (a *api) etsExecutions(t *testing.T, mount string) {
 	t.Helper()
 	path := mount + "/processes/echo/execution"
 	for name, value := range map[string]string{"string": `"text"`, "number": `3.5`, "boolean": `true`,
-		"array": `[1,2,3]`, "bbox": `{"bbox":[345345345,345345354,345345355,345345365],"crs":"urn:ogc:def:crs:EPSG:6.6:4326"}`} {
+		"array": `[1,2,3]`, "bbox": `{"bbox":[345345345,345345354,345345355,345345365],` +
+			`"crs":"urn:ogc:def:crs:EPSG:6.6:4326"}`} {
 		body := `{"inputs":{"` + name + `":` + value + `},"outputs":{"` + name +
 			`":{"transmissionMode":"value"}},"response":"`
 		if r := a.send(path, body+`raw"}`).wants(200); string(r.Body) != value || r.Header.Get("Link") != "" {
@@ -106,7 +107,7 @@ func (a *api) etsExecutions(t *testing.T, mount string) {
 	}
 }
 
-// etsJobs: creation, state, results that are not ready, the list and its parameters, dismissal.
+// etsJobs: creation, status, results that are not ready, the list and its parameters, dismissal.
 func (a *api) etsJobs(t *testing.T, mount string) {
 	t.Helper()
 	iut := a.URL + mount

@@ -18,12 +18,13 @@ import (
 
 const crs84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 
-// suiteCodes are the EPSG codes that the official suite knows. It crashes on any other, so its assertions skip them: a collection has such a code
-// only where it is stored in it.
+// suiteCodes are the EPSG codes that the official suite knows. The suite crashes on any other, so its assertions skip
+// them. A collection has such a code only if its data are stored in it.
 var suiteCodes = []string{"25832", "25833", "25835", "3575", "3035", "4258", "4326", "3857", "3395", "32633", "32632",
 	"32635", "5972", "5973", "5975"}
 
-// TestOfficialFeaturesSuite asserts what the executable test suite of OGC API Features Parts 1 and 2 asserts, at both mounts.
+// TestOfficialFeaturesSuite checks the assertions of the executable test suite of OGC API Features Parts 1 and 2, at
+// both mounts.
 func TestOfficialFeaturesSuite(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]func(*testing.T) string{"demo": func(*testing.T) string { return "" },
@@ -226,7 +227,7 @@ func (s *suite) parameters(path string) int {
 	return int(*l.Max)
 }
 
-// features fetches a page and checks what every page must hold.
+// features fetches a page and checks the members that every page must have.
 func (s *suite) features(itemsURL, query string) collectionPage {
 	r := s.get(itemsURL+"?"+query, "Accept", "application/geo+json").wants(200)
 	p := r.page()

@@ -10,7 +10,7 @@ import (
 	"grense/internal/config"
 )
 
-// send posts JSON, or what a Content-Type among the headers says.
+// send posts JSON, or the media type of a Content-Type among the headers.
 func (a *api) send(path, body string, header ...string) answer {
 	a.t.Helper()
 	return a.post(path, "application/json", body, header...)
@@ -24,11 +24,13 @@ func TestExecutionAnswersRawAndAsADocument(t *testing.T) {
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
 		path := mount + "/processes/echo/execution"
-		r := a.send(path, `{"inputs":{"string":"Å"},"outputs":{"string":{"transmissionMode":"value"}},"response":"raw"}`).wants(200)
+		r := a.send(path, `{"inputs":{"string":"Å"},"outputs":{"string":{"transmissionMode":"value"}},`+
+			`"response":"raw"}`).wants(200)
 		if string(r.Body) != `"Å"` || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Link") != "" {
 			t.Errorf("raw: %s %v", r.Body, r.Header)
 		}
-		r = a.send(path, `{"inputs":{"string":"Å","number":1.50,"object":{"value":{"a":1}},"bbox":{"bbox":[1,2,3,4]}},"response":"document"}`).wants(200)
+		r = a.send(path, `{"inputs":{"string":"Å","number":1.50,"object":{"value":{"a":1}},`+
+			`"bbox":{"bbox":[1,2,3,4]}},"response":"document"}`).wants(200)
 		if want := `{"string":"Å","number":1.50,"object":{"value":{"a":1}},"bbox":{"bbox":[1,2,3,4]}}`; string(
 			r.Body) != want {
 			t.Errorf("document %s, want %s", r.Body, want)

@@ -34,7 +34,9 @@ func TestReferencesWhileTheClientWaits(t *testing.T) {
 		t.Errorf("%v: %s", doc, got.Body)
 	}
 	if r := a.run("join-table",
-		`{"inputs":{"table":"kode,tall\n0301,1\n","collection":"none"},"outputs":{"result":{"transmissionMode":"reference"}}}`); r.StatusCode != 400 || !strings.Contains(string(r.Body), "/inputs/") {
+		`{"inputs":{"table":"kode,tall\n0301,1\n","collection":"none"},`+
+			`"outputs":{"result":{"transmissionMode":"reference"}}}`); r.StatusCode != 400 ||
+		!strings.Contains(string(r.Body), "/inputs/") {
 		t.Errorf("%d %s", r.StatusCode, r.Body)
 	}
 	serveWithout(t).run("echo", body(ref, "raw")).wants(400)
@@ -112,7 +114,8 @@ func TestJobsArePaged(t *testing.T) {
 	}
 }
 
-// TestQualifiedValuesOfObjects: OGC 18-062r2, 7.11.2.3. An object with one member value that holds no object is itself the value.
+// TestQualifiedValuesOfObjects: OGC 18-062r2, 7.11.2.3. An object whose only member is value, and whose value is no
+// object, is itself the input.
 func TestQualifiedValuesOfObjects(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

@@ -12,8 +12,8 @@ import (
 	"grense/internal/server/limit"
 )
 
-// Meter lets the server charge what is asked from this machine without ever refusing it, and returns what was charged since
-// it was last asked.
+// Meter makes the server charge requests from this machine without refusing any. charged returns the cost since its
+// last call.
 func (s *Kit) Meter() (charged func() float64) {
 	last := float64(1 << 40)
 	b := limit.NewBuckets(1e-12, last)
@@ -25,7 +25,7 @@ func (s *Kit) Meter() (charged func() float64) {
 	}
 }
 
-// HTMLRoutes are the paths of the routes that answer with a page.
+// HTMLRoutes are the paths of the routes that return a page.
 func (s *Kit) HTMLRoutes() []string {
 	var out []string
 	for _, rt := range s.routes {
@@ -44,10 +44,10 @@ func (s *Kit) Documents() int {
 // JSONRoute is a route of the API definition with a representation in JSON.
 type JSONRoute struct {
 	Path, Op string
-	Formats  []string // values of f whose answers are JSON
+	Formats  []string // values of f for JSON responses
 }
 
-// JSONRoutes are the routes of the API definition that answer with JSON, and the paths of those that lack a schema.
+// JSONRoutes are the routes of the API definition that return JSON, and the paths of those that lack a schema.
 func (s *Kit) JSONRoutes() (out []JSONRoute, bare []string) {
 	for _, rt := range s.routes {
 		j := JSONRoute{Path: rt.Path, Op: rt.Op}
@@ -94,7 +94,7 @@ func (s *Kit) KeyedRoutes() (out []KeyedRoute) {
 	return out
 }
 
-// TilesReady reports whether tiles of everything that was asked for come from levels, so that their limits are settled.
+// TilesReady reports whether all tiles requested so far come from tile levels, so that their limits no longer change.
 func (s *Kit) TilesReady() bool {
 	for _, p := range s.Tiles.Progress() {
 		if !p.Ready {
@@ -104,8 +104,8 @@ func (s *Kit) TilesReady() bool {
 	return true
 }
 
-// ReadParameters reads a value into every parameter of every route, and returns what panics or takes a value that is none,
-// and how many parameters there are.
+// ReadParameters reads a value into every parameter of every route. It returns the parameters that panic or accept an
+// invalid value, and the number of parameters.
 func (s *Kit) ReadParameters(value string) (faults []string, n int) {
 	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, rt := range s.routes {

@@ -21,7 +21,7 @@ func TestEveryKindHasAStatusAndACode(t *testing.T) {
 		for _, lang := range web.Languages() {
 			for _, name := range []string{fmt.Sprintf("status.%d", status[k]),
 				fmt.Sprintf("status.%d-text", status[k])} {
-				// whose page has the form for a key instead
+				// its page has the form for a key instead
 				if status[k] != http.StatusUnauthorized && web.Text(lang, name) == name {
 					t.Errorf("%s: %s has no words for it in %s", k, name, lang)
 				}

@@ -38,7 +38,8 @@ func TestParametersOfFormsForgive(t *testing.T) {
 		{"kommuner/items?areal_km2.from=100&areal_km2.to=200",
 			"kommuner/items?filter=areal_km2%20BETWEEN%20100%20AND%20200"},
 		{"sted/items?oppdatert.from=2020-03-01&oppdatert.to=2020-03-31",
-			"sted/items?filter=oppdatert%20BETWEEN%20TIMESTAMP('2020-02-29T23:00:00Z')%20AND%20TIMESTAMP('2020-03-31T21:59:59.999999Z')"},
+			"sted/items?filter=oppdatert%20BETWEEN%20TIMESTAMP('2020-02-29T23:00:00Z')" +
+				"%20AND%20TIMESTAMP('2020-03-31T21:59:59.999999Z')"},
 		{"divisions_events/items?date.from=2020-01-01&date.to=2020-01-01",
 			"divisions_events/items?filter=date=DATE('2020-01-01')"},
 	} {
@@ -180,7 +181,7 @@ func TestTheExampleOfAFilterFindsSomething(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAnExpressionIsToldInTheLanguageOfThePage(t *testing.T) {
+func TestFaultsOfExpressionsAreInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
 	if err != nil {
@@ -223,7 +224,7 @@ func TestWhatIsWrongWithAnExpressionIsToldInTheLanguageOfThePage(t *testing.T) {
 	}
 }
 
-// TestPagesOfErrorsAreInTheLanguageOfThePage asks for what visitors most often ask wrongly, in the address line.
+// TestPagesOfErrorsAreInTheLanguageOfThePage sends the most frequent mistakes that users make in the address line.
 func TestPagesOfErrorsAreInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

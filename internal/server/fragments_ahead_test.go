@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestFeaturesAreEncodedAhead: after a page of features that were not encoded all others of the collection are, and are the same as if they had been asked for.
+// TestFeaturesAreEncodedAhead: after a page whose features were not encoded, the server encodes all others of the
+// collection. They equal those of a direct request.
 func TestFeaturesAreEncodedAhead(t *testing.T) {
 	t.Parallel()
 	a, plain := serveStore(t, openGeoPackage(t, demoPath(t)), nil), serveStore(t, openGeoPackage(t, demoPath(t)), nil)

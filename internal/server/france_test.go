@@ -49,7 +49,7 @@ func (c *commune) shape() (orb.Geometry, error) {
 	return m, err
 }
 
-// france writes the 35,357 communes into a GeoPackage, once for all benchmarks. Its folder is the caller's to remove.
+// france writes the 35,357 communes into a GeoPackage, once for all benchmarks. The caller removes its folder.
 var france = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "grense-france")
 	if err != nil {
@@ -115,7 +115,7 @@ func eachCommune(fn func(*commune, orb.Geometry) error) error {
 	return lines.Err()
 }
 
-// cpuTime is what this process has used of the processors.
+// cpuTime is the processor time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -141,8 +141,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// BenchmarkFilters asks 35,357 communes without the network, each time for something else, so that no count is cached. CPU-ms/op
-// is the time of the processors for one request, the fragments being in the cache.
+// BenchmarkFilters queries 35,357 communes without the network, each time with another value, so that no count is
+// cached. CPU-ms/op is the processor time of one request, with the fragments in the cache.
 func BenchmarkFilters(b *testing.B) {
 	shared(b, "france/france-communes-2018.geojsonl.gz")
 	path, err := france()

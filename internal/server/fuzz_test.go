@@ -9,7 +9,7 @@ import (
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
 
-// FuzzItemsQuery sends any query to items: the answer is a documented status with a sound body, never a 5xx.
+// FuzzItemsQuery sends any query to items: the response has a documented status and a valid body, never a 5xx.
 func FuzzItemsQuery(f *testing.F) {
 	for _, q := range []string{"limit=10", "bbox=1,2,3,4", "bbox=177,65,-177,70", "datetime=2020-01-01/..",
 		"cursor=W2ZhbHNlLCIiLG51bGwsIjAzMDEiXQ", "offset=3&limit=2", "sortby=-navn,nr", "crs=[EPSG:25833]", "%zz",

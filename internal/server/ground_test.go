@@ -19,7 +19,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestSomeOfTheAreasLieOnAllOfThem: a page that shows some of the only areas that there are draws the rest under them, and one of all of them draws each once.
+// TestSomeOfTheAreasLieOnAllOfThem: if the data have one collection of areas, a page with some of them draws the rest
+// as background. A page with all of them draws each once.
 func TestSomeOfTheAreasLieOnAllOfThem(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -33,7 +34,8 @@ func TestSomeOfTheAreasLieOnAllOfThem(t *testing.T) {
 	}
 }
 
-// TestTheExtentOfManyFeaturesIsNoEmptyFrame: where they are too many to be drawn, and no land is known there, it lies in a grid of degrees.
+// TestTheExtentOfManyFeaturesIsNoEmptyFrame: if there are too many features to draw, and no land is known at that
+// place, the extent lies in a grid of degrees.
 func TestTheExtentOfManyFeaturesIsNoEmptyFrame(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
@@ -63,7 +65,8 @@ func TestTheExtentOfManyFeaturesIsNoEmptyFrame(t *testing.T) {
 	}
 }
 
-// TestPointsWithoutAreasLieOnTheCountry: a file that holds no areas has the outline of the country under its maps, and one elsewhere in the world has not.
+// TestPointsWithoutAreasLieOnTheCountry: maps of a file without areas show the outline of the country as background.
+// A file elsewhere in the world has no such background.
 func TestPointsWithoutAreasLieOnTheCountry(t *testing.T) {
 	t.Parallel()
 	shore, err := demo.Shore()

@@ -10,7 +10,7 @@ import (
 	"grense/openapi"
 )
 
-// harmonise sends a series and returns the answer with its report.
+// harmonise sends a series and returns the response with its report.
 func (a *api) harmonise(t *testing.T, query, media, table string, header ...string) (status int, body, report string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/harmonise?"+query, strings.NewReader(table))
@@ -25,7 +25,7 @@ func (a *api) harmonise(t *testing.T, query, media, table string, header ...stri
 	return res.StatusCode, string(b), res.Trailer.Get("Harmonise-Report")
 }
 
-// TestASeriesIsHarmonisedAsAStream, in the form in which it comes, as by the process.
+// TestASeriesIsHarmonisedAsAStream: the result has the format of the input, and equals that of the process.
 func TestASeriesIsHarmonisedAsAStream(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
@@ -48,12 +48,15 @@ func TestASeriesIsHarmonisedAsAStream(t *testing.T) {
 	}
 	status, got, _ = a.harmonise(t, "to=2024-01-01&interval=true", "application/x-ndjson",
 		`{"code":"1507","date":"2023","value":5}`)
-	if want := `"value":null,"low":0,"high":5,"mark":"missing","why":"1507 became several, and no weights are to be used"}`; status != 200 || strings.Count(got, want) != 2 {
+	if want := `"value":null,"low":0,"high":5,"mark":"missing","why":"1507 became several, ` +
+		`and no weights are to be used"}`; status != 200 || strings.Count(got, want) != 2 {
 		t.Errorf("%d %s", status, got)
 	}
 	status, _, report = a.harmonise(t, "to=2024-01-01&skip=true", "text/csv",
 		"code,date,value\n0301,2024,Å\n0301,2024,1\n0301,24,2\n")
-	if want := `"skipped":2,"unknown":0,"restoredCodes":0,"exact":1,"estimated":0,"missing":0,"total":"1","placed":"1","leftOut":"0","faults":[{"row":1,"reason":"\"\u00c5\" is no number; write digits, with a point before decimals"},{"row":3,`; status != 200 || !strings.Contains(report, want) {
+	if want := `"skipped":2,"unknown":0,"restoredCodes":0,"exact":1,"estimated":0,"missing":0,"total":"1",` +
+		`"placed":"1","leftOut":"0","faults":[{"row":1,"reason":"\"\u00c5\" is no number; ` +
+		`write digits, with a point before decimals"},{"row":3,`; status != 200 || !strings.Contains(report, want) {
 		t.Errorf("%d %s", status, report)
 	}
 }
@@ -110,7 +113,7 @@ func TestSeriesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
-// TestSeriesAreHarmonisedFromTheirPage, as files that come back; after a fault the form is as it was.
+// TestSeriesAreHarmonisedFromTheirPage: the page returns files; after a fault the form keeps its values.
 func TestSeriesAreHarmonisedFromTheirPage(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
@@ -179,7 +182,7 @@ func TestSeriesAreDefinedBesideCodes(t *testing.T) {
 	}
 }
 
-// TestSeriesAreChargedAsTables: by the pieces in which they come; who has used up the rate begins none.
+// TestSeriesAreChargedAsTables: by the pieces of the body. A client that has used up its rate can start none.
 func TestSeriesAreChargedAsTables(t *testing.T) {
 	t.Parallel()
 	const table = "code,date,value\n0301,2024,1\n"

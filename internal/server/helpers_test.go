@@ -39,11 +39,11 @@ func gunzip(t testing.TB, b []byte) []byte {
 
 var timeStamp = regexp.MustCompile(`"timeStamp":"[^"]*"`)
 
-// stamped blots out the time of the answer.
+// stamped blanks the time of a response.
 func stamped(b []byte) string { return string(timeStamp.ReplaceAll(b, nil)) }
 
-// touches reports whether the geometry of a feature, as delivered, touches a box: a computation of its own. Features without
-// geometry are in every box.
+// touches reports whether the geometry of a feature, as delivered, touches a box, computed independently of the
+// server. Features without geometry are in every box.
 func touches(t testing.TB, f featureDoc, box [4]float64) bool {
 	t.Helper()
 	if f.Geometry == nil {

@@ -27,7 +27,7 @@ func writeNorway(ctx context.Context, w store.Writer) error {
 	return history.Write(ctx, w, h)
 }
 
-// historyFile makes the divisions and their history in one file, once for all tests.
+// historyFile writes the divisions and their history into one file, once for all tests.
 var historyFile = besideDemo("history.gpkg", demo.Write, writeNorway)
 
 func serveHistory(t *testing.T, change func(*config.Config)) *api {
@@ -55,7 +55,7 @@ func TestWhoWaitsForTheHistoryMayLeave(t *testing.T) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		defer func() { _ = recover() }() // the answer is broken off
+		defer func() { _ = recover() }() // the response is broken off
 		a.Config.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(
 			gone, http.MethodGet, "/codes/kommune/0301", nil))
 	}()
@@ -65,7 +65,7 @@ func TestWhoWaitsForTheHistoryMayLeave(t *testing.T) {
 	a.get("/codes/kommune/0301").wants(200)
 }
 
-func TestACodeTellsWhatItStoodFor(t *testing.T) {
+func TestACodeHasItsMeanings(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, func(c *config.Config) { c.Auth, c.Service.TimeZone = "required", "Europe/Oslo" })
 	for _, tt := range []struct{ query, names string }{
@@ -109,7 +109,8 @@ func TestACodeTellsWhatItStoodFor(t *testing.T) {
 		!strings.Contains(string(r.Body), "Split") {
 		t.Errorf("page: %s", r.Body)
 	}
-	parent := a.get("/codes/kommune/0712?datetime=2019-06-01").wants(200).json()["meanings"].([]any)[0].(map[string]any)["parent"].(map[string]any)
+	meanings := a.get("/codes/kommune/0712?datetime=2019-06-01").wants(200).json()["meanings"].([]any)
+	parent := meanings[0].(map[string]any)["parent"].(map[string]any)
 	if parent["code"] != "07" || parent["name"] != "Vestfold" {
 		t.Errorf("parent %v", parent)
 	}
@@ -309,7 +310,7 @@ func TestAHistoryOfOtherCollectionsIsConfigured(t *testing.T) {
 	a.get("/collections/counties/items/56/lineage?until=2019-01-01").wants(200)
 }
 
-func TestThePageOfAFeatureTellsItsHistory(t *testing.T) {
+func TestThePageOfAFeatureShowsItsHistory(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
 	for _, mount := range []string{"", "/v1"} {
@@ -408,7 +409,7 @@ func TestCodesAreListed(t *testing.T) {
 	}
 }
 
-// TestCodesAreLinked from searches, events, lineage and what has ended.
+// TestCodesAreLinked: searches, events, lineage and ended divisions link to codes.
 func TestCodesAreLinked(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
@@ -428,14 +429,18 @@ func TestCodesAreLinked(t *testing.T) {
 	}
 }
 
-// TestADayLeadsToTheVersions of features that have none, but whose ids are codes of a history.
+// TestADayLeadsToTheVersions: features without versions, whose ids are codes of a history, link to the versions of a
+// day.
 func TestADayLeadsToTheVersions(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
 	for path, want := range map[string]string{
-		"/collections/kommuner/items?datetime=2019-01-01&limit=1":  "/collections/divisions_versions/items?scheme=kommune&datetime=2019-01-01",
-		"/collections/kommuner/items/1580?datetime=2019-01-01":     "/collections/divisions_versions/items?scheme=kommune&code=1580&datetime=2019-01-01",
-		"/collections/fylker/items?limit=1&datetime=2019-01-01/..": "/collections/divisions_versions/items?scheme=fylke&datetime=2019-01-01/..",
+		"/collections/kommuner/items?datetime=2019-01-01&limit=1": "/collections/divisions_versions/items" +
+			"?scheme=kommune&datetime=2019-01-01",
+		"/collections/kommuner/items/1580?datetime=2019-01-01": "/collections/divisions_versions/items" +
+			"?scheme=kommune&code=1580&datetime=2019-01-01",
+		"/collections/fylker/items?limit=1&datetime=2019-01-01/..": "/collections/divisions_versions/items" +
+			"?scheme=fylke&datetime=2019-01-01/..",
 	} {
 		r := a.get(path).wants(200)
 		if link := "<" + a.URL + want + `>; rel="version-history"`; !strings.Contains(r.Header.Get("Link"), link) ||

@@ -51,7 +51,8 @@ func TestTablesBeginWithTheTitleAndWhatTheyAreSortedBy(t *testing.T) {
 	}
 }
 
-// TestNumbersMayBeTypedAsThePageWritesThem: with a comma between thousands in English, where links say the number without it.
+// TestNumbersMayBeTypedAsThePageWritesThem: the English page accepts a comma between thousands. Links contain the
+// number without it.
 func TestNumbersMayBeTypedAsThePageWritesThem(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -75,7 +76,8 @@ func TestNumbersMayBeTypedAsThePageWritesThem(t *testing.T) {
 func TestEachConditionCanBeTakenBack(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	const asked = "/collections/kommuner/items?f=html&lang=en&q=s&fylke_nr=11&bbox=4,57,12,64&filter=areal_km2%3E10&sortby=navn&limit=5&offset=2"
+	const asked = "/collections/kommuner/items?f=html&lang=en&q=s&fylke_nr=11&bbox=4,57,12,64&filter=areal_km2%3E10" +
+		"&sortby=navn&limit=5&offset=2"
 	chips := chipLinks.FindAllStringSubmatch(string(a.get(asked).wants(200).Body), -1)
 	var names []string
 	for _, m := range chips {
@@ -116,7 +118,7 @@ func TestPagesWithoutHitsLeadOn(t *testing.T) {
 		"navn.like=barumm&limit=5": "limit=5&navn.like=B%C3%A6rum", "q=trondhem": "q=Trondheim%20-%20Tr%C3%A5ante",
 		"navn=Atlantis": "", "navn=Barum&fylke_nr=11": "", "areal_km2=1": "", "navn=Oslo": "",
 		"navn=Barum&offset=9999": "navn=B%C3%A6rum"} {
-		for range 4 { // one that is asked again is made otherwise
+		for range 4 { // a repeated request is encoded in another way
 			page := string(a.get("/collections/kommuner/items?f=html&lang=nb&" + query).wants(200).Body)
 			want := `Mente du <a href="` + a.URL + "/collections/kommuner/items?f=html&amp;lang=nb&amp;" +
 				strings.ReplaceAll(near, "&", "&amp;") + `">`

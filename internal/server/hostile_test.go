@@ -28,7 +28,8 @@ import (
 var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
 	`javascript:alert(1)`, `</title></svg></select><b>x</b>`, `&lt;b&gt;&#39;`, `../../x?f=json#y`, `%3Cb%3E`}
 
-// hostileData serves features whose texts, codes and names are hostile, and the ids of half of them, and whose references lead nowhere as often as somewhere.
+// hostileData serves features with hostile texts, codes and names; half of them have hostile ids too. Every second
+// reference leads nowhere.
 func hostileData(t *testing.T, configure func(*config.Config)) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hostile.gpkg")
@@ -89,7 +90,7 @@ func hostileData(t *testing.T, configure func(*config.Config)) *api {
 	return serve(t, path, configure)
 }
 
-// markup is what hostile texts turn into where they are not escaped.
+// markup matches hostile texts that were not escaped.
 var markup = regexp.MustCompile(
 	`(?i)<script>|<b>|<img src=x|\son(error|mouseover)='?"?alert|(href|src|action|formaction)=["']?javascript:`)
 
@@ -114,7 +115,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 			t.Errorf("%s has %q", path, m)
 		}
 		for _, f := range htmlFaults(r.Body) {
-			if !strings.Contains(f, "ZgotmplZ") { // which stands where a link would run a script
+			if !strings.Contains(f, "ZgotmplZ") { // in place of a link that would run a script
 				t.Errorf("%s: %s", path, f)
 			}
 		}
@@ -138,13 +139,13 @@ func TestHostileTextsStayTexts(t *testing.T) {
 	if ids != 2*len(hostile) {
 		t.Errorf("%d features of %d", ids, 2*len(hostile))
 	}
-	// elements of a list that are no texts stand as in JSON
+	// list elements that are no texts are written as JSON
 	if want := "12345678, 0.5, null, true, {&#34;a&#34;:"; !strings.Contains(body, want) {
 		t.Errorf("the lists lack %s", want)
 	}
 }
 
-// TestPagesAreUTF8WhateverIsAsked: pages say what was asked, also where its bytes are no text.
+// TestPagesAreUTF8WhateverIsAsked: pages repeat the query, also if its bytes are no valid text.
 func TestPagesAreUTF8WhateverIsAsked(t *testing.T) {
 	t.Parallel()
 	a := serveWithout(t)

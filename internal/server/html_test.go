@@ -15,8 +15,8 @@ type element struct {
 	attr map[string]string
 }
 
-// htmlFaults says what is wrong with a page: nesting, ids, references, headings, labels, tables, and anything inline or from
-// elsewhere. It knows the part of the HTML standard that our templates use; what it does not know it refuses.
+// htmlFaults returns the faults of a page: nesting, ids, references, headings, labels, tables, and anything inline or
+// from another server. It knows the part of the HTML standard that our templates use, and refuses the rest.
 func htmlFaults(page []byte) (faults []string) {
 	c := checker{ids: map[string]bool{}, labelled: map[string]bool{}, navs: map[string]bool{}}
 	d := xml.NewDecoder(strings.NewReader(string(page)))
@@ -60,7 +60,7 @@ type checker struct {
 	hasTitle  bool
 	hasLang   bool
 	faults    []string
-	noCaption bool // a table was opened and its caption has not come
+	noCaption bool // a table has begun and its caption has not
 }
 
 func (c *checker) fault(format string, args ...any) {
@@ -73,7 +73,7 @@ var (
 		"dt dd div span code pre strong table caption thead tbody tr th td " +
 		"form fieldset legend label button select option textarea details summary script svg g path text figure " +
 		"figcaption time")
-	// what a p may hold
+	// elements that a p may contain
 	phrasing = strings.Fields("a span code strong br img input select option button label textarea time wbr")
 	parents  = map[string]string{"li": "ul ol", "dt": "dl", "dd": "dl", "tr": "thead tbody", "th": "tr", "td": "tr",
 		"caption": "table", "thead": "table", "tbody": "table",
@@ -123,7 +123,7 @@ func (c *checker) start(tok xml.StartElement) {
 	}
 }
 
-// references collects ids and what refers to them.
+// references collects ids and references to ids.
 func (c *checker) references(e element) {
 	if id, ok := e.attr["id"]; ok {
 		if id == "" || strings.ContainsAny(id, " \t\n") || c.ids[id] {
@@ -142,7 +142,7 @@ func (c *checker) references(e element) {
 	}
 }
 
-// rules checks what single elements must have.
+// rules checks the requirements of single elements.
 func (c *checker) rules(e element) {
 	need := func(names ...string) {
 		for _, n := range names {
@@ -207,7 +207,7 @@ func (c *checker) rules(e element) {
 	case "input", "select", "textarea":
 		if _, hidden := e.attr["hidden"]; !hidden && e.attr["type"] != "hidden" {
 			need("name")
-			if slices.Contains(c.path(), "label") { // which names what stands in it
+			if slices.Contains(c.path(), "label") { // the label names the element in it
 				if c.text == "" {
 					c.fault("the label around <%s> is empty", e.name)
 				}

@@ -83,7 +83,7 @@ func idStores(t *testing.T) map[string]store.Store {
 			ELSE ST_Point(-100, 60, 4326) END;`)
 }
 
-// idQuestion is what a question about a collection finds.
+// idQuestion is the expected result of a query to a collection.
 type idQuestion struct{ collection, question, want string }
 
 func (x idQuestion) check(t *testing.T, a *api) {
@@ -100,7 +100,7 @@ func (x idQuestion) check(t *testing.T, a *api) {
 	}
 }
 
-// TestFeatureIDIsQueryable: under the name that /schema gives it, in both stores and both forms of CQL2.
+// TestFeatureIDIsQueryable: under its name in /schema, in both stores and both forms of CQL2.
 func TestFeatureIDIsQueryable(t *testing.T) {
 	t.Parallel()
 	for name, s := range idStores(t) {
@@ -143,10 +143,11 @@ func TestFeatureIDIsQueryable(t *testing.T) {
 				}
 			}
 			for path, cure := range map[string]string{
-				"/collections/tall/items?filter=id=%27x%27":         "'id' is a number",
-				"/collections/tall/items?id=x":                      "use a whole number",
-				"/collections/par/items?filter=id=1":                "'id' is text; write '1' in single quotes",
-				"/collections/tall/items?properties=id":             "name properties of the collection: navn, geometry",
+				"/collections/tall/items?filter=id=%27x%27": "'id' is a number",
+				"/collections/tall/items?id=x":              "use a whole number",
+				"/collections/par/items?filter=id=1":        "'id' is text; write '1' in single quotes",
+				"/collections/tall/items?properties=id": "name properties of the collection: " +
+					"navn, geometry",
 				"/collections/tall/items?filter=fid=1":              "no property 'fid'",
 				"/collections/opptatt/items?sortby=x":               "sort by one of id, id_",
 				"/collections/opptatt/items?filter=idx%20IS%20NULL": "did you mean",

@@ -67,22 +67,22 @@ func TestPagesComeInEveryFormatOfFiles(t *testing.T) {
 	}
 }
 
-// TestTheDialectOfSpreadsheetsTellsWhatItChanges of a text that is no formula, on items and downloads.
-func TestTheDialectOfSpreadsheetsTellsWhatItChanges(t *testing.T) {
+// TestTheDialectOfSpreadsheetsStatesItsLosses of a text that is no formula, on items and downloads.
+func TestTheDialectOfSpreadsheetsStatesItsLosses(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for path, want := range map[string]bool{"items?f=csv&dialect=excel": true, "download?f=csv&dialect=excel": true,
 		"items?f=csv": false, "download?f=csv": false} {
 		res, _ := fetchAs(t, a.URL+"/collections/fylker/"+path, nil)
-		if told := strings.Contains(res.Header.Get("Format-Losses"), "an apostrophe"); res.StatusCode != 200 ||
-			told != want {
+		if stated := strings.Contains(res.Header.Get("Format-Losses"), "an apostrophe"); res.StatusCode != 200 ||
+			stated != want {
 			t.Errorf("%s: %d, the losses are %q", path, res.StatusCode, res.Header.Get("Format-Losses"))
 		}
 	}
 }
 
-// TestWhatHasNotTheProfileTellsSo: it is no error (OGC 23-058r2, 13), and it is not passed over in silence.
-func TestWhatHasNotTheProfileTellsSo(t *testing.T) {
+// TestUnsupportedProfilesAreReported: it is no error (OGC 23-058r2, 13), and it is not passed over in silence.
+func TestUnsupportedProfilesAreReported(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for path, want := range map[string]bool{
@@ -101,14 +101,14 @@ func TestWhatHasNotTheProfileTellsSo(t *testing.T) {
 		"/lookup?lon=10.75&lat=59.91&profile=http://www.opengis.net/def/profile/OGC/0/jsonfg": false,
 	} {
 		res, b := fetchAs(t, a.URL+path, nil)
-		if told := strings.Contains(res.Header.Get("Format-Losses"), "the profile "); res.StatusCode != 200 ||
-			told != want {
+		if stated := strings.Contains(res.Header.Get("Format-Losses"), "the profile "); res.StatusCode != 200 ||
+			stated != want {
 			t.Errorf("%s: %d, the losses are %q: %.200s", path, res.StatusCode, res.Header.Get("Format-Losses"), b)
 		}
 	}
 }
 
-// TestEveryGeoJSONHasAProfile asks pages, single features and the divisions at a point for each profile.
+// TestEveryGeoJSONHasAProfile requests pages, single features and the divisions at a point with each profile.
 func TestEveryGeoJSONHasAProfile(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -120,7 +120,7 @@ func TestEveryGeoJSONHasAProfile(t *testing.T) {
 			bytes.Contains(b, []byte("conformsTo")) || bytes.Contains(b, []byte(`"place"`)) {
 			t.Errorf("%s: %s %.200s", path, plain.Header.Get("Link"), b)
 		}
-		for asked, told := range map[string]string{"rfc7946": "rfc7946", "jsonfg": "jsonfg",
+		for asked, stated := range map[string]string{"rfc7946": "rfc7946", "jsonfg": "jsonfg",
 			"jsonfg-plus": "jsonfg-plus", "jsonfg,rfc7946": "jsonfg", base + "jsonfg": "jsonfg"} {
 			res, b := fetchAs(t, a.URL+path+"&profile="+asked, nil)
 			var doc struct {
@@ -130,11 +130,11 @@ func TestEveryGeoJSONHasAProfile(t *testing.T) {
 			decode(t, b, &doc)
 			in := false
 			for _, l := range doc.Links {
-				in = in || l.Rel == "profile" && l.Href == base+told
+				in = in || l.Rel == "profile" && l.Href == base+stated
 			}
-			if !in || !strings.Contains(res.Header.Get("Link"), "<"+base+told+`>; rel="profile"`) ||
-				(len(doc.ConformsTo) > 0) != (told != "rfc7946") ||
-				bytes.Contains(b, []byte(`"time":`)) != (told != "rfc7946") {
+			if !in || !strings.Contains(res.Header.Get("Link"), "<"+base+stated+`>; rel="profile"`) ||
+				(len(doc.ConformsTo) > 0) != (stated != "rfc7946") ||
+				bytes.Contains(b, []byte(`"time":`)) != (stated != "rfc7946") {
 				t.Errorf("%s&profile=%s: %s %.300s", path, asked, res.Header.Get("Link"), b)
 			}
 		}

@@ -19,7 +19,8 @@ const (
 	osloJSON = `{"op":"=","args":[{"property":"navn"},"Oslo"]}`
 )
 
-// TestPostedFilterAsksWhatGetAsks: CQL2 JSON in the body, as OWSLib sends it, gives the answer of GET with the same filter.
+// TestPostedFilterAsksWhatGetAsks: CQL2 JSON in the body, as OWSLib sends it, has the same response as GET with the
+// same filter.
 func TestPostedFilterAsksWhatGetAsks(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil).settled("/collections/kommuner/items?f=html")
@@ -56,13 +57,13 @@ func TestPostedFilterAsksWhatGetAsks(t *testing.T) {
 	}
 }
 
-// untimed is an answer without the moment that it was made at.
+// untimed is a response without its timeStamp.
 func untimed(b []byte) string {
 	s, _, _ := strings.Cut(string(b), `,"timeStamp"`)
 	return s
 }
 
-// TestPostedFilterIsPagedByGet: the links of the answer repeat the filter.
+// TestPostedFilterIsPagedByGet: the links of the response repeat the filter.
 func TestPostedFilterIsPagedByGet(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -83,7 +84,7 @@ func TestPostedFilterIsPagedByGet(t *testing.T) {
 	}
 }
 
-// TestPostedFilterIsChecked: what is wrong is refused with its cure, and the key comes before all else.
+// TestPostedFilterIsChecked: faults are refused with a cure, and the key is checked first.
 func TestPostedFilterIsChecked(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
@@ -156,7 +157,7 @@ func TestPostedFilterIsOpenToOtherOrigins(t *testing.T) {
 	}
 }
 
-// TestPostedFilterIsAsDefined validates requests and answers by the API definition.
+// TestPostedFilterIsAsDefined validates requests and responses by the API definition.
 func TestPostedFilterIsAsDefined(t *testing.T) {
 	registerDecoders()
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// until asks for a job until it is in one of the states.
+// until polls a job until it has one of the statuses.
 func (a *api) until(job, states string, header ...string) answer {
 	a.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -37,8 +37,8 @@ func (a *api) until(job, states string, header ...string) answer {
 	}
 }
 
-// TestJobsTellTheirStateAndGiveTheirResults: OGC 18-062r2, 7.11.3, 7.12, 7.13 and 11, at both mounts.
-func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
+// TestJobsHaveStatusAndResults: OGC 18-062r2, 7.11.3, 7.12, 7.13 and 11, at both mounts.
+func TestJobsHaveStatusAndResults(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, mount := range []string{"", "/v1"} {
@@ -60,7 +60,8 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 		}
 		a.get(job + "/results/number").wants(404)
 		list := string(a.get(
-			mount + "/jobs?limit=1&type=process&processID=echo&status=successful&datetime=2020-01-01T00:00:00Z/..&minDuration=0&maxDuration=60").wants(200).Body)
+			mount + "/jobs?limit=1&type=process&processID=echo&status=successful&datetime=2020-01-01T00:00:00Z/.." +
+				"&minDuration=0&maxDuration=60").wants(200).Body)
 		if !strings.Contains(list, job) || strings.Count(list, `"jobID"`) != 1 {
 			t.Errorf("list %s", list)
 		}
@@ -83,7 +84,8 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 		}
 		// one of several outputs by reference, as a document and raw
 		for response, status := range map[string]int{"document": 200, "raw": 204} {
-			r = a.send(path, `{"inputs":{"string":"x"},"outputs":{"string":{"transmissionMode":"reference"}},"response":"`+response+`"}`, "Prefer", "respond-async").wants(201)
+			r = a.send(path, `{"inputs":{"string":"x"},"outputs":{"string":{"transmissionMode":"reference"}},`+
+				`"response":"`+response+`"}`, "Prefer", "respond-async").wants(201)
 			job := r.Header.Get("Location")
 			a.until(job, "successful")
 			r = a.get(job + "/results").wants(status)
@@ -94,7 +96,7 @@ func TestJobsTellTheirStateAndGiveTheirResults(t *testing.T) {
 	}
 }
 
-// TestDismissedJobsEndAtOnce, and results that are not there yet are told so.
+// TestDismissedJobsEndAtOnce also requests results that are not there yet, and gets a message that says so.
 func TestDismissedJobsEndAtOnce(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -133,7 +135,7 @@ func TestFailedJobsAnswerWithTheirFailure(t *testing.T) {
 	}
 }
 
-// TestJobsOfOneKeyAreNotThereForAnother, on all routes of jobs, also such as come later.
+// TestJobsOfOneKeyAreNotThereForAnother, on all routes of jobs.
 func TestJobsOfOneKeyAreNotThereForAnother(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
@@ -173,7 +175,7 @@ func TestJobsOfOneKeyAreNotThereForAnother(t *testing.T) {
 	}
 }
 
-// TestExportsAreFilesOfTheirCollections: sync, as the front ends of other servers ask for them.
+// TestExportsAreFilesOfTheirCollections: synchronously, as the front ends of other servers send it.
 func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -258,7 +260,7 @@ func TestExportsAreFilesOfTheirCollections(t *testing.T) {
 	}
 }
 
-// TestProcessesRunFromTheirPages, without scripts: the form of each answers with its outputs, or leads to its job.
+// TestProcessesRunFromTheirPages, without scripts: each form returns its outputs, or links to its job.
 func TestProcessesRunFromTheirPages(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -303,7 +305,8 @@ func TestProcessesRunFromTheirPages(t *testing.T) {
 	}
 }
 
-// TestFullDiskFailsTheJobOnly: where the outputs of a job do not fit, it fails and says why, and everything else goes on, smaller jobs too.
+// TestFullDiskFailsTheJobOnly: a job whose outputs do not fit on the disk fails and states the reason. Everything
+// else goes on, smaller jobs too.
 func TestFullDiskFailsTheJobOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -354,7 +357,8 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 	a.until(run("echo", `{"inputs":{"string":"x"}}`).wants(201).Header.Get("Location"), "successful")
 }
 
-// TestFullDiskOfTheDatabaseFailsTheJobOnly: as TestFullDiskFailsTheJobOnly, where the database tells that it has no room. The log says what was full.
+// TestFullDiskOfTheDatabaseFailsTheJobOnly is TestFullDiskFailsTheJobOnly for a database that reports a full disk.
+// The log names what was full.
 func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
@@ -395,7 +399,7 @@ func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
 	noRoom(run(strings.Repeat("x", 40000)))
 }
 
-// filling are jobs whose disk is full from the moment on when one is taken.
+// filling is a job store whose disk is full as soon as a job starts.
 type filling struct {
 	state.Jobs
 	path string

@@ -9,7 +9,7 @@ import (
 	"grense/internal/format/formattest"
 )
 
-// TestEveryJSONFGFollowsTheOfficialSchemas validates what each route answers in both profiles.
+// TestEveryJSONFGFollowsTheOfficialSchemas validates the response of each route in both profiles.
 func TestEveryJSONFGFollowsTheOfficialSchemas(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

@@ -13,8 +13,9 @@ import (
 	"grense/internal/config"
 )
 
-// TestNoSearchWithoutAKey sends every operation of SOAP, in both versions, whole and mutated, by every method and media type and with every way to bring no
-// key or a wrong one: no answer tells a name, and none of a search is a success. A key that stands in the body opens nothing.
+// TestNoSearchWithoutAKey sends every SOAP operation, in both versions, whole and mutated, by every method and media
+// type, without a valid key in every way. No response contains a name, and no search succeeds. A key in the body of a
+// message opens nothing.
 func TestNoSearchWithoutAKey(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
@@ -106,7 +107,9 @@ func mutated(op, key string) map[string]string {
 		"with BOM":       "\ufeff" + whole,
 		"with a DOCTYPE": "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]>" + whole,
 		"with a key in its header": header(
-			`<wsse:Security xmlns:wsse="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"><wsse:UsernameToken>` +
+			`<wsse:Security ` +
+				`xmlns:wsse="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd">` +
+				`<wsse:UsernameToken>` +
 				"<wsse:Username>x</wsse:Username><wsse:Password>" + key +
 				"</wsse:Password></wsse:UsernameToken></wsse:Security>"),
 		"with a key as header": header("<X-API-Key>" + key + "</X-API-Key>"),

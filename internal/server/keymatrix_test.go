@@ -15,8 +15,9 @@ import (
 	"grense/internal/server"
 )
 
-// TestNoDataWithoutAKey asks every route of the table, in every representation, by every method, with every way to bring no key or a wrong one: no
-// answer holds data, and none of a data route is a success. A new route is asked as well; one with a new variable has to tell a value.
+// TestNoDataWithoutAKey requests every route of the table, in every representation, by every method, without a valid
+// key in every way. No response contains data, and no data route succeeds. The test includes new routes by itself; a
+// new path variable needs a sample value here.
 func TestNoDataWithoutAKey(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -37,7 +38,7 @@ func TestNoDataWithoutAKey(t *testing.T) {
 					for name, carry := range wrongCarriers(a.key) {
 						client++
 						r := httptest.NewRequest(method, "http://example.org"+path, bodyOf(method, path))
-						// who sends many wrong keys is slowed
+						// a client that sends many wrong keys is slowed down
 						r.RemoteAddr = fmt.Sprintf("192.0.%d.%d:99", client>>8&255, client&255)
 						r.Header.Set("Content-Type", "text/xml; charset=utf-8")
 						if strings.HasSuffix(path, "/items") {
@@ -77,7 +78,7 @@ func (a *api) hasItems() bool {
 	return a.get("/collections/kommuner/items?limit=1", "X-API-Key", a.key).StatusCode == http.StatusOK
 }
 
-// secrets are names of features that stand nowhere but in data.
+// secrets are names of features that occur only in data.
 func (a *api) secrets() []string {
 	a.t.Helper()
 	var out []string
@@ -105,14 +106,14 @@ func leak(body string, secrets []string) string {
 	return ""
 }
 
-// isDescription tells what of the SOAP service is open.
+// isDescription reports whether a path is a description of the SOAP service, which is open to all.
 func isDescription(path string) bool {
 	return strings.HasSuffix(path, ".xsd") || strings.Contains(path, "wsdl")
 }
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\}|\*`)
 
-// pathsOf are the paths of a route at all mounts, with queries that data routes take.
+// pathsOf returns the paths of a route at all mounts, with queries for data routes.
 func pathsOf(t *testing.T, rt server.KeyedRoute) (out []string) {
 	t.Helper()
 	values := map[string][]string{
@@ -157,7 +158,7 @@ func pathsOf(t *testing.T, rt server.KeyedRoute) (out []string) {
 	return out
 }
 
-// queryOf are queries that some operations give data for.
+// queryOf returns the query that some operations need to return data.
 var queryOf = map[string]string{
 	"lookup":      "lon=10.75&lat=59.91",
 	"getDownload": "f=csv&revision=0123456789abcdef",

@@ -78,7 +78,7 @@ func TestKeyCarriers(t *testing.T) {
 			t.Errorf("%s: Cache-Control %q, Vary %q", name, r.Header.Get("Cache-Control"), r.Header.Get("Vary"))
 		}
 	}
-	// The key is never read from the URL: the parameter is unknown, and what is echoed holds no key.
+	// The server never reads the key from the URL: the parameter is unknown, and the message does not repeat the key.
 	if r := a.get(path+"&api_key="+a.key, "X-API-Key", a.key).wants(400); strings.Contains(string(r.Body), a.key) {
 		t.Errorf("the key is echoed: %s", r.Body)
 	}
@@ -228,7 +228,7 @@ func TestKeysReachNeitherLogsNorAnswers(t *testing.T) {
 	}
 }
 
-func TestLogTellsThePathAsItWasAskedAndNoOneTimeCode(t *testing.T) {
+func TestLogHasThePathOfTheRequestAndNoOneTimeCode(t *testing.T) {
 	t.Parallel()
 	a := keyed(t)
 	a.get("/v1/conformance").wants(200)

@@ -35,7 +35,7 @@ func TestLinkedDataInPagesEqualsTheDocument(t *testing.T) {
 			if err := json.Unmarshal(a.get(p+"?lang=nn&f=jsonld").wants(200).Body, &want); err != nil {
 				t.Fatal(err)
 			}
-			// the page says of each what a list needs: properties and geometry are in the document
+			// the page has of each entry what a list needs; properties and geometry are in the document
 			if strings.HasSuffix(p, "/items") {
 				for _, x := range want["itemListElement"].([]any) {
 					node := x.(map[string]any)
@@ -130,7 +130,7 @@ func TestSiteMapLeadsToPagesForEveryone(t *testing.T) {
 	}
 }
 
-func TestPagesTellTheirLanguagesAndPreview(t *testing.T) {
+func TestPagesLinkToTheirLanguagesAndPreview(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	body := string(a.get("/collections/kommuner?f=html&lang=en").wants(200).Body)
@@ -222,9 +222,9 @@ func TestEveryConformanceClassIsExplained(t *testing.T) {
 	classes := len(a.get("/conformance?f=json").wants(200).json()["conformsTo"].([]any))
 	for _, lang := range []string{"nb", "nn", "en"} {
 		body := a.get("/conformance?f=html&lang=" + lang).wants(200).Body
-		told := regexp.MustCompile(`<dt>[^<]+[.]</dt>\n<dd><code class="hint">http`).FindAll(body, -1)
-		if len(told) != classes {
-			t.Errorf("%s: %d of %d classes are explained", lang, len(told), classes)
+		explained := regexp.MustCompile(`<dt>[^<]+[.]</dt>\n<dd><code class="hint">http`).FindAll(body, -1)
+		if len(explained) != classes {
+			t.Errorf("%s: %d of %d classes are explained", lang, len(explained), classes)
 		}
 	}
 }
@@ -250,7 +250,8 @@ func TestColumnsChangeNothingThatAListInJSONLDSays(t *testing.T) {
 			table += `, "` + c + `" TEXT DEFAULT 'of ` + c + `'`
 		}
 		return serve(t, foreign(
-			t, table+`); INSERT INTO x (fid) VALUES (1); INSERT INTO gpkg_contents (table_name, data_type, identifier) VALUES ('x', 'attributes', 'x')`), nil).
+			t, table+`); INSERT INTO x (fid) VALUES (1); INSERT INTO gpkg_contents `+
+				`(table_name, data_type, identifier) VALUES ('x', 'attributes', 'x')`), nil).
 			get("/collections/x/items?f=jsonld").wants(200).json()
 	}
 	plain := list("a")
@@ -269,7 +270,7 @@ func TestColumnsChangeNothingThatAListInJSONLDSays(t *testing.T) {
 		if v, ok := context[name]; ok && (name != "gsp" || v != feature.Context()["gsp"]) {
 			t.Errorf("%s is made %v", name, v)
 		}
-		// which is what a feature is called
+		// the title of a feature
 		if v := node[name+"_"]; v != "of "+name && (name != "name" || node[name] != "of name") {
 			t.Errorf("the column %s is %v", name, v)
 		}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAwkwardTextsGiveTheSameAnswer sends texts that a database may refuse to both stores: each answer is the same, and none is an error of the server.
+// TestAwkwardTextsGiveTheSameAnswer sends texts that a database may refuse to both stores. The responses are the
+// same, and none is a server error.
 func TestAwkwardTextsGiveTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkLookup asks for the divisions at points that nobody asked for before, without the network: on land, and outside of all, where the nearest is looked for.
+// BenchmarkLookup looks up the divisions at new points, without the network. Some are on land, some outside all
+// divisions, where the server searches the nearest one.
 func BenchmarkLookup(b *testing.B) {
 	p, err := demoFile()
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// found is a feature in the answer of a look-up.
+// found is a feature in the response of a look-up.
 type found struct {
 	ID, Collection, Title string
 	Distance              float64
@@ -76,8 +76,9 @@ func TestLookupNamesEveryDivisionAtAPoint(t *testing.T) {
 	}
 }
 
-// TestTheNearestOfEachKindIsTold where no division covers a point: a county's border, drawn a little apart from that of its municipality, does not hide which municipality is near.
-func TestTheNearestOfEachKindIsTold(t *testing.T) {
+// TestTheNearestOfEachKindIsReturned where no division covers a point. The border of a county may be drawn a little
+// apart from that of its municipality; the nearest municipality is found nevertheless.
+func TestTheNearestOfEachKindIsReturned(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
@@ -123,7 +124,7 @@ func TestTheNearestOfEachKindIsTold(t *testing.T) {
 	}
 }
 
-func TestLookupTellsWhatIsWrongWithAPoint(t *testing.T) {
+func TestLookupNamesTheFaultsOfAPoint(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for query, names := range map[string]string{
@@ -234,7 +235,8 @@ func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 			t.Fatalf("%v: %v, want %v", at, ids, want)
 		}
 		if inside += min(1, len(want)); len(want) == 0 {
-			// The distance on the plane of UTM differs from that on the ellipsoid by its scale, 0.04 % at the middle and more beside it.
+			// The distance on the UTM plane differs from that on the ellipsoid by the scale: 0.04 % on the central
+			// meridian, more away from it.
 			if got.Nearest == nil || math.Abs(got.Nearest.Distance-nearest) > 0.02*nearest+1 {
 				t.Fatalf("%v: nearest %+v, want %.1f m", at, got.Nearest, nearest)
 			}
@@ -245,7 +247,7 @@ func TestLookupAgreesWithANaiveLoop(t *testing.T) {
 	}
 }
 
-// TestCodesAreNoNumbersOfRows: where features have none of their own, the page of a point tells no code.
+// TestCodesAreNoNumbersOfRows: if features have no codes of their own, the page of a point shows none.
 func TestCodesAreNoNumbersOfRows(t *testing.T) {
 	t.Parallel()
 	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)

@@ -18,7 +18,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// weighed counts the bytes of geometries that pages read; levels for tiles are made of a snapshot.
+// weighed counts the bytes of geometries that pages read. Tile levels are built from a snapshot, which it does not
+// count.
 type weighed struct {
 	store.Store
 	bytes atomic.Int64
@@ -32,7 +33,8 @@ func (s *weighed) Fetch(ctx context.Context, collection string, rows []store.Row
 	})
 }
 
-// TestPagesDoNotReadLargeNeighbours: what lies around a small feature, or under it, is left out of its map where it takes long to draw.
+// TestPagesDoNotReadLargeNeighbours: the map of a small feature leaves out neighbours and background that take long
+// to draw.
 func TestPagesDoNotReadLargeNeighbours(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")

@@ -126,7 +126,8 @@ func TestMetricsPageIsCurrent(t *testing.T) {
 
 var seriesLine = regexp.MustCompile(`(?m)^\w+(\{.*\})? \S+$`)
 
-// TestMetricsAreFew however many addresses, methods and statuses clients make up, and pass the checks of Prometheus.
+// TestMetricsAreFew: their number is bounded, however many addresses, methods and statuses clients send. They pass
+// the checks of Prometheus.
 func TestMetricsAreFew(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -149,7 +150,7 @@ func TestMetricsAreFew(t *testing.T) {
 			strings.NewReader("{}"))
 		req.URL = u
 		func() {
-			defer func() { recover() }() //nolint:errcheck // answers that are broken off
+			defer func() { recover() }() //nolint:errcheck // responses that are broken off
 			a.srv.Handler().ServeHTTP(httptest.NewRecorder(), req)
 		}()
 	}
@@ -184,8 +185,8 @@ type sqlError struct{}
 func (sqlError) Error() string    { return "the administrator ended it" }
 func (sqlError) SQLState() string { return "57P01" }
 
-// TestMetricsTellWhatIsWrong with the store, and why requests are refused.
-func TestMetricsTellWhatIsWrong(t *testing.T) {
+// TestMetricsCountFailuresAndRefusals with the store, and why requests are refused.
+func TestMetricsCountFailuresAndRefusals(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("%w: %w", store.ErrUnavailable, sqlError{})
 	a := serveOptions(t, failingStore{demoStore(t), err}, func(c *config.Config) { c.Auth = "required" }, nil)

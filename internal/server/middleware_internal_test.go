@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLanguageThatIsAskedForIsThatOfTheQuery: however it is written, and whatever else is asked.
+// TestLanguageThatIsAskedForIsThatOfTheQuery: the query decides the language, however it is written and whatever
+// other parameters it has.
 func TestLanguageThatIsAskedForIsThatOfTheQuery(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"", "lang", "lang=", "lang=nn", "f=html&lang=en", "lang=en&lang=nn", "l%61ng=nn",

@@ -17,7 +17,7 @@ import (
 type moving struct {
 	*gpkg.Store
 	write func()
-	wal   bool // so that who reads does not keep others from writing
+	wal   bool // so that readers do not block writers
 }
 
 func (s *moving) Page(ctx context.Context, q store.Query) (*store.Page, error) {

@@ -119,7 +119,7 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 	}
 }
 
-func TestNamesTellTheirLanguage(t *testing.T) {
+func TestNamesHaveTheirLanguage(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "open" })
 	body := string(a.get("/collections/stedsnavn/items?f=html&lang=en&limit=50").wants(200).Body)
@@ -205,7 +205,7 @@ func TestOverviewsAreForVisitorsWithAKey(t *testing.T) {
 	a := serve(t, path, func(c *config.Config) { c.Auth = "required" })
 	for _, page := range []string{"/?f=html", "/collections/kommuner?f=html",
 		"/collections/kommuner/tiles/utm33n?f=html"} {
-		for range 2 { // made and kept
+		for range 2 { // built and cached
 			for key, drawn := range map[string]bool{"": false, "wrong": false, a.key: true} {
 				r := a.get(page, "Cookie", apikey.Cookie+"="+key).wants(200)
 				if has := strings.Contains(string(r.Body), `<g class="here"><a href`) ||
@@ -288,7 +288,7 @@ func TestPagesAreLight(t *testing.T) {
 	}
 }
 
-// countingStore counts the questions that are asked of a store.
+// countingStore counts the queries to a store.
 type countingStore struct {
 	store.Store
 	pages, fetches atomic.Int32
@@ -347,7 +347,7 @@ func TestReferencesAreNamedWhateverElseLeadsNowhere(t *testing.T) {
 	}
 }
 
-// referring makes things that refer to owners in two properties: mostly to owners that do not exist.
+// referring writes features that refer to owners in two properties, mostly to owners that do not exist.
 func referring(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
@@ -357,7 +357,7 @@ func referring(t *testing.T) string {
 		}
 		key := store.FeatureKey{Column: "kode", Type: cql2.TypeText}
 		for _, c := range []*store.Collection{
-			// whose name tells what it is
+			// its features are shown by their property navn
 			{ID: "eiere", Table: "eiere", Public: true, Key: key, Properties: []store.Property{column("navn", "")}},
 			{ID: "ting", Table: "ting", Public: true, Key: key,
 				Properties: []store.Property{column("eier", "eiere"), column("leier", "eiere")}},
@@ -476,7 +476,7 @@ func TestGridsAreNamedInEnglishAsInTheirDocuments(t *testing.T) {
 	}
 }
 
-// TestPartsAreNamedByTheirWholeAlone: by which property they refer is told only where several could be asked for.
+// TestPartsAreNamedByTheirWholeAlone: a link states its property only if several properties could be meant.
 func TestPartsAreNamedByTheirWholeAlone(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()

@@ -10,7 +10,7 @@ import (
 	"github.com/paulmach/orb/encoding/mvt"
 )
 
-// foundIDs lists the ids that a question about items finds, in the order of the answer.
+// foundIDs lists the ids that a query to items returns, in the order of the response.
 func foundIDs(t *testing.T, a *api, path string) string {
 	t.Helper()
 	return strings.Join(idsIn(t, a.get(path).wants(http.StatusOK).Body), " ")

@@ -11,16 +11,16 @@ import (
 	"grense/internal/store"
 )
 
-// counting counts what a store is asked.
+// counting counts the queries to a store.
 type counting struct {
 	store.Store
 	mu      sync.Mutex
-	pages   map[string]int    // questions for pages, by collection
-	fetches map[string]int    // questions for features, by collection
+	pages   map[string]int    // queries for pages, by collection
+	fetches map[string]int    // queries for features, by collection
 	ids     map[[2]string]int // features fetched, by collection and id
 }
 
-// background reports whether a question is none of a request: levels of tiles are made of whole collections.
+// background reports whether a query does not belong to a request: tile levels are built from whole collections.
 func background(ctx context.Context) bool {
 	_, asked := ctx.Deadline()
 	return !asked
@@ -64,7 +64,7 @@ func serveCounting(t *testing.T) (*api, *counting) {
 	return serveStore(t, s, nil), s
 }
 
-// TestAPageAsksForItsFeaturesOnce asks for pages that no other has been asked before, so that nothing is kept of their features.
+// TestAPageAsksForItsFeaturesOnce requests pages for the first time, so that no features are cached.
 func TestAPageAsksForItsFeaturesOnce(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/collections/kommuner/items/0301?f=html",
@@ -83,7 +83,7 @@ func TestAPageAsksForItsFeaturesOnce(t *testing.T) {
 		part := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '?' })
 		found := false
 		for at, n := range s.ids {
-			// what is named or drawn beside it
+			// related features that the page names or draws
 			if at[0] != part[1] || !strings.HasPrefix(part[3], "f=") && at[1] != part[3] {
 				continue
 			}
@@ -100,7 +100,7 @@ func TestAPageAsksForItsFeaturesOnce(t *testing.T) {
 
 func TestTheListOfCodeListsAsksForNoOtherList(t *testing.T) {
 	t.Parallel()
-	// the page counts the codes of all lists in one question
+	// the page counts the codes of all lists in one query
 	for f, most := range map[string]int{"json": 1, "csv": 1, "html": 2} {
 		a, s := serveCounting(t)
 		a.get("/codelists?f=" + f).wants(200)

@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestAPIDefinitionOfManyCollections has one templated path for all of them, is below 2 MB, and takes little time in YAML, too.
+// TestAPIDefinitionOfManyCollections: the definition has one templated path for all collections, is below 2 MB, and
+// is written fast in YAML, too.
 func TestAPIDefinitionOfManyCollections(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{60, 5000} {
@@ -29,7 +30,8 @@ func TestAPIDefinitionOfManyCollections(t *testing.T) {
 		if paths["/collections/{collectionId}/items"] == nil || paths["/collections/lag_0001/items"] != nil {
 			t.Errorf("%d collections: the paths are not templated", n)
 		}
-		ids := doc["components"].(map[string]any)["parameters"].(map[string]any)["collectionId"].(map[string]any)["schema"].(map[string]any)
+		parameters := doc["components"].(map[string]any)["parameters"].(map[string]any)
+		ids := parameters["collectionId"].(map[string]any)["schema"].(map[string]any)
 		enum, _ := ids["enum"].([]any)
 		if n == 60 && !slices.Contains(enum, any("lag_0001")) || n == 5000 && ids["pattern"] == nil {
 			t.Errorf("%d collections: ids %.300v", n, ids)
@@ -37,7 +39,7 @@ func TestAPIDefinitionOfManyCollections(t *testing.T) {
 	}
 }
 
-// TestAPIDefinitionAsYAML says what it says as JSON.
+// TestAPIDefinitionAsYAML: the YAML has the content of the JSON.
 func TestAPIDefinitionAsYAML(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

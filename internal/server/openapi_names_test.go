@@ -11,7 +11,8 @@ import (
 	"grense/internal/store"
 )
 
-// TestParametersOfAnOperationDoNotCollideInCode: generators of clients make one name of Id and id_, of bbox_crs and bbox-crs.
+// TestParametersOfAnOperationDoNotCollideInCode guards client generators, which make one identifier of Id and id_, or
+// of bbox_crs and bbox-crs.
 func TestParametersOfAnOperationDoNotCollideInCode(t *testing.T) {
 	t.Parallel()
 	path, err := fillFile(filepath.Join(t.TempDir(), "names.gpkg"), func(ctx context.Context, w store.Writer) error {
@@ -62,7 +63,7 @@ func TestParametersOfAnOperationDoNotCollideInCode(t *testing.T) {
 	}
 }
 
-// TestPagesOfferCSVForSpreadsheets of all features and of those that are chosen.
+// TestPagesOfferCSVForSpreadsheets, for all features and for the selected ones.
 func TestPagesOfferCSVForSpreadsheets(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)

@@ -19,7 +19,7 @@ import (
 	"grense/openapi"
 )
 
-// registerDecoders makes the media types known to kin-openapi that it does not know.
+// registerDecoders registers media types that kin-openapi does not know.
 var registerDecoders = sync.OnceFunc(func() {
 	for _, m := range []string{"application/ld+json", "application/schema+json", "application/vnd.oai.openapi+json",
 		"application/geo+json", "application/cql2+json", "application/vnd.mapbox.tile+json",
@@ -41,8 +41,9 @@ var registerDecoders = sync.OnceFunc(func() {
 	}
 })
 
-// TestEveryOperationAnswersAsDefined drives every operation of the API definition, in every representation, right and wrong, and
-// holds request and response against the definition. With a key for all data; at the other mount, and without a key, for the demo.
+// TestEveryOperationAnswersAsDefined sends requests to every operation of the API definition, in every
+// representation, valid and invalid. Requests and responses must match the definition. At one mount it has a key for
+// all data; at the other mount, without a key, it reads the demo.
 func TestEveryOperationAnswersAsDefined(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
@@ -58,7 +59,7 @@ func TestEveryOperationAnswersAsDefined(t *testing.T) {
 			t.Parallel()
 			a := serve(t, source, func(c *config.Config) { c.Auth = "required" })
 			a.drive(t, "", []string{a.key})
-			if source == "" { // what mount and key change is the same whatever the data
+			if source == "" { // the effect of mount and key does not depend on the data
 				a.drive(t, "/v1", []string{a.key, ""})
 			}
 		})
@@ -120,7 +121,7 @@ func (a *api) drive(t *testing.T, mount string, keys []string) {
 	}
 }
 
-// TestDefinitionSuitsGeneratorsOfClients: what validators, linters and generators stumble over.
+// TestDefinitionSuitsGeneratorsOfClients avoids the constructs that validators, linters and generators fail on.
 func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 	t.Parallel()
 	for _, auth := range []string{"open", "required"} {
@@ -170,7 +171,8 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 		}
 		for path, item := range doc.Paths {
 			for method, op := range item {
-				if props, _ := schemas[strings.ToLower(op.OperationID)]["properties"].(map[string]any); props["response"] != nil {
+				schema := schemas[strings.ToLower(op.OperationID)]
+				if props, _ := schema["properties"].(map[string]any); props["response"] != nil {
 					t.Errorf("%s %s: the answer of %s and the member response of a schema are one type in a Go client",
 						method, path, op.OperationID)
 				}
@@ -274,7 +276,7 @@ func (a *api) check(t *testing.T, rt finder, path, key string) {
 	}
 }
 
-func TestDefinitionIsSelfContainedAndTellsWhatClientsLookFor(t *testing.T) {
+func TestDefinitionIsSelfContainedAndHasWhatClientsNeed(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	b := a.get("/v1/openapi").wants(200).Body
@@ -297,7 +299,8 @@ func TestDefinitionIsSelfContainedAndTellsWhatClientsLookFor(t *testing.T) {
 		}
 	}
 	walk(doc)
-	limit := doc["components"].(map[string]any)["parameters"].(map[string]any)["limit"].(map[string]any)["schema"].(map[string]any)
+	parameters := doc["components"].(map[string]any)["parameters"].(map[string]any)
+	limit := parameters["limit"].(map[string]any)["schema"].(map[string]any)
 	if limit["default"] != 100.0 || limit["maximum"] != 10000.0 {
 		t.Errorf("limit is %v", limit)
 	}

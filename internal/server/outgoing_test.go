@@ -24,7 +24,7 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// callAnywhere lets the server ask addresses that are not public, such as those of tests.
+// callAnywhere permits the server to call addresses that are not public, such as those of tests.
 func callAnywhere(s *surface.Server) { s.Processes.Public = func(netip.Addr) bool { return true } }
 
 // other is a server that inputs may refer to and callbacks go to.
@@ -159,7 +159,7 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 	}
 }
 
-// listener is a server that callbacks go to: it refuses until it is told to take them, and counts.
+// listener is a server that receives callbacks. It refuses them until takes is true, and counts them.
 type listener struct {
 	*httptest.Server
 	takes   atomic.Bool
@@ -189,7 +189,7 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-// sharedState opens the same state of jobs once for each server, in a file or a database.
+// sharedState opens the same job store once for each server, in a file or a database.
 func sharedState(t *testing.T) (open func() state.Jobs) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -216,8 +216,8 @@ func sharedState(t *testing.T) (open func() state.Jobs) {
 	}
 }
 
-// untold waits until no job has anything to tell.
-func untold(t *testing.T, kept state.Jobs) {
+// allNotified waits until no job has a notification left to send.
+func allNotified(t *testing.T, kept state.Jobs) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		list, err := kept.JobList(t.Context())
@@ -251,13 +251,15 @@ func serveCalling(t *testing.T, jobs state.Jobs, l *listener) *api {
 func (l *listener) subscribe(a *api, in string) (job string) {
 	a.t.Helper()
 	return a.run("echo",
-		`{"inputs":{`+in+`},"outputs":{"string":{}},"subscriber":{"successUri":"`+l.URL+`/?token=secret","failedUri":"`+l.URL+`/?token=secret"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+		`{"inputs":{`+in+`},"outputs":{"string":{}},"subscriber":{"successUri":"`+l.URL+`/?token=secret",`+
+			`"failedUri":"`+l.URL+`/?token=secret"}}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
 }
 
-// TestSubscribersAreToldByAnotherServer when the one that tried has ended, of successes and failures; then nothing is left to tell, and no log has the address.
-func TestSubscribersAreToldByAnotherServer(t *testing.T) {
+// TestSubscribersAreNotifiedByAnotherServer: after the first server has ended, another one sends the notifications of
+// success and failure. Then none is left to send, and no log contains the address.
+func TestSubscribersAreNotifiedByAnotherServer(t *testing.T) {
 	t.Parallel()
-	for name, x := range map[string]struct{ in, told string }{
+	for name, x := range map[string]struct{ in, sends string }{
 		"success": {`"string":"Å"`, `{"string":"Å"}`},
 		"failure": {`"string":{"href":"http://192.0.2.1/x"}`, `/inputs/string/href`},
 	} {
@@ -271,10 +273,10 @@ func TestSubscribersAreToldByAnotherServer(t *testing.T) {
 			l.takes.Store(true)
 			kept := open()
 			second := serveCalling(t, kept, l)
-			if got := await(t, l.taken); !strings.Contains(got, x.told) {
+			if got := await(t, l.taken); !strings.Contains(got, x.sends) {
 				t.Errorf("told %s", got)
 			}
-			untold(t, kept)
+			allNotified(t, kept)
 			if logs := first.logs.String() + second.logs.String(); strings.Contains(logs, "secret") ||
 				len(l.taken) > 0 {
 				t.Errorf("told %d times more; %s", len(l.taken), logs)
@@ -283,8 +285,8 @@ func TestSubscribersAreToldByAnotherServer(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoServersTellsASubscriber of one state.
-func TestOneOfTwoServersTellsASubscriber(t *testing.T) {
+// TestOneOfTwoServersNotifiesASubscriber of one state.
+func TestOneOfTwoServersNotifiesASubscriber(t *testing.T) {
 	t.Parallel()
 	l, open := listen(t), sharedState(t)
 	l.takes.Store(true)
@@ -294,17 +296,17 @@ func TestOneOfTwoServersTellsASubscriber(t *testing.T) {
 	for i := range n {
 		l.subscribe([]*api{a, b}[i%2], fmt.Sprintf(`"string":"%d"`, i))
 	}
-	told := map[string]int{}
+	received := map[string]int{}
 	for range n {
-		told[await(t, l.taken)]++
+		received[await(t, l.taken)]++
 	}
-	untold(t, kept)
-	if len(told) != n || len(l.taken) > 0 {
-		t.Errorf("%v and %d more", told, len(l.taken))
+	allNotified(t, kept)
+	if len(received) != n || len(l.taken) > 0 {
+		t.Errorf("%v and %d more", received, len(l.taken))
 	}
 }
 
-// TestASubscriberThatNeverTakesIsGivenUp, and the log says so without its address.
+// TestASubscriberThatNeverTakesIsGivenUp: the log says so without its address.
 func TestASubscriberThatNeverTakesIsGivenUp(t *testing.T) {
 	t.Parallel()
 	l, open := listen(t), sharedState(t)

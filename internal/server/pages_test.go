@@ -20,7 +20,8 @@ func TestHTMLFaultsAreFound(t *testing.T) {
 			"</main></body></html>")
 	}
 	if f := htmlFaults(page(
-		`<p>a &amp; b<br>c</p><table><caption>x</caption><tbody><tr><th scope="row">x</th><td></td></tr></tbody></table>`)); f != nil {
+		`<p>a &amp; b<br>c</p><table><caption>x</caption><tbody><tr><th scope="row">x</th><td></td></tr></tbody>` +
+			`</table>`)); f != nil {
 		t.Errorf("a good page: %q", f)
 	}
 	for _, body := range []string{
@@ -43,7 +44,8 @@ var (
 	tagPattern   = regexp.MustCompile(`<html lang="([^"]*)"`)
 )
 
-// crawlPages follows the links of pages from the landing page of a mount, two addresses of each kind, and gives every answer to visit.
+// crawlPages follows the links of pages from the landing page of a mount, two addresses of each kind, and passes
+// every response to visit.
 func (a *api) crawlPages(start string, visit func(address string, r answer), header ...string) {
 	a.t.Helper()
 	seen, kinds := map[string]bool{start: true}, map[string]int{}
@@ -232,7 +234,8 @@ func TestFormShowsWhatWasAskedAndKeepsTheRest(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerHasSecurityHeaders: all say that their type is meant, and documents, which load and lead elsewhere, what they may do.
+// TestEveryAnswerHasSecurityHeaders: every response forbids the guessing of its media type. Documents, which load
+// resources and have links, also have a policy for these.
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
@@ -321,7 +324,7 @@ func TestSpellingsOfALanguageMakeOneDocument(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, path := range []string{"/?f=html&lang=", "/collections/kommuner?f=html&lang=", "/conformance?f=json&lang="} {
-		want := a.settled(path + "nb").get(path + "nb").wants(200) // maps change once there are levels
+		want := a.settled(path + "nb").get(path + "nb").wants(200) // maps change once tile levels are built
 		for _, lang := range []string{"NB", "nb-NO", "nb_x1", "no", "no-y2"} {
 			r := a.get(path + lang).wants(200)
 			if string(r.Body) != string(want.Body) || r.Header.Get("Link") != want.Header.Get("Link") {

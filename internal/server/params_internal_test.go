@@ -8,7 +8,7 @@ import (
 	"grense/web"
 )
 
-// TestEveryLanguageOfTheCataloguesIsNegotiated: by its code, and by the tag that answers bear.
+// TestEveryLanguageOfTheCataloguesIsNegotiated: by its code, and by the language tag of responses.
 func TestEveryLanguageOfTheCataloguesIsNegotiated(t *testing.T) {
 	t.Parallel()
 	if len(page.Languages) != len(web.Languages()) {
@@ -26,7 +26,8 @@ func TestEveryLanguageOfTheCataloguesIsNegotiated(t *testing.T) {
 	}
 }
 
-// TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues: the settings of a service know the same languages as its pages.
+// TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues: the settings of a service accept the same languages
+// as its pages.
 func TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues(t *testing.T) {
 	t.Parallel()
 	for _, code := range web.Languages() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestParametersFitTheStructOfTheirRoute reads every parameter of every route into the struct that the route makes.
+// TestParametersFitTheStructOfTheirRoute reads every parameter of every route into the struct of the route.
 func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	t.Parallel()
 	faults, n := serve(t, "", nil).srv.ReadParameters("x")
@@ -20,7 +20,8 @@ func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	}
 }
 
-// TestParametersAreDeclaredInOneFile: params.go of the kit and of each surface, beside the structs that they are read into.
+// TestParametersAreDeclaredInOneFile: the kit and each surface declare their parameters in params.go, next to the
+// structs that hold their values.
 func TestParametersAreDeclaredInOneFile(t *testing.T) {
 	t.Parallel()
 	kit, err := filepath.Glob("*.go")

@@ -14,7 +14,7 @@ import (
 	"grense/internal/config"
 )
 
-// picture decodes an answer that is a PNG.
+// picture decodes a response that is a PNG.
 func (r answer) picture() image.Image {
 	r.t.Helper()
 	r.wants(200)
@@ -97,7 +97,7 @@ func TestMapsOfACollectionAndOfAllData(t *testing.T) {
 
 func TestMapsInAllForms(t *testing.T) {
 	t.Parallel()
-	a := serve(t, "", nil).settled("/map?width=10") // maps change once there are levels
+	a := serve(t, "", nil).settled("/map?width=10") // maps change once tile levels are built
 	r := a.get("/collections/fylker/map?f=jpeg&width=200").wants(200)
 	if img, err := jpeg.Decode(bytes.NewReader(r.Body)); err != nil || img.Bounds().Dx() != 200 ||
 		r.Header.Get("Content-Type") != "image/jpeg" {
@@ -262,7 +262,8 @@ func TestMapsNeedAKeyAndLegendsDoNot(t *testing.T) {
 	}
 }
 
-// TestMapsAreLinked: descriptions lead to the maps (OGC 20-058, /req/collection-map/desc-links, /req/dataset-map/landingpage).
+// TestMapsAreLinked: descriptions link to the maps (OGC 20-058, /req/collection-map/desc-links,
+// /req/dataset-map/landingpage).
 func TestMapsAreLinked(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -312,7 +313,8 @@ func TestWMSAnswersOldClients(t *testing.T) {
 		}
 	}
 	a.settled("/map?width=10", "/map?width=10&crs=OGC:CRS84")
-	const get = "/wms?service=WMS&version=1.3.0&request=GetMap&layers=fylker,kommuner&styles=,&width=200&height=200&format=image/png"
+	const get = "/wms?service=WMS&version=1.3.0&request=GetMap&layers=fylker,kommuner&styles=,&width=200&height=200" +
+		"&format=image/png"
 	north := a.get(get + "&crs=EPSG:4258&bbox=59,9,60,11").picture()
 	east := a.get(get + "&crs=CRS:84&bbox=9,59,11,60").picture()
 	if d := apart(north, east); d > 0.01 || opaque(north) != 200*200 {
@@ -322,7 +324,8 @@ func TestWMSAnswersOldClients(t *testing.T) {
 		t.Error("the map is not transparent")
 	}
 	a.get("/wms?request=GetLegendGraphic&layer=kommuner&format=image/png").picture()
-	const info = "/wms?request=GetFeatureInfo&layers=kommuner&query_layers=kommuner&crs=CRS:84&bbox=9,59,11,60&width=200&height=200&i=100&j=50"
+	const info = "/wms?request=GetFeatureInfo&layers=kommuner&query_layers=kommuner&crs=CRS:84&bbox=9,59,11,60" +
+		"&width=200&height=200&i=100&j=50"
 	var found struct {
 		Features []struct {
 			ID         string
@@ -339,14 +342,15 @@ func TestWMSAnswersOldClients(t *testing.T) {
 		}
 	}
 	for query, code := range map[string]string{"request=Nothing": "OperationNotSupported",
-		"request=GetMap&layers=nothing&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":                              "LayerNotDefined",
-		"request=GetMap&layers=fylker&styles=pink&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":                   "StyleNotDefined",
-		"request=GetMap&layers=fylker&crs=EPSG:1&bbox=1,1,2,2&width=9&height=9":                               "InvalidCRS",
-		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&format=image/tiff":             "InvalidFormat",
-		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=99999&height=9":                           "",
-		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,1,1&width=9&height=9":                               "",
-		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=9&j=0":               "InvalidPoint",
-		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=0&j=0&info_format=x": "InvalidFormat"} {
+		"request=GetMap&layers=nothing&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":                  "LayerNotDefined",
+		"request=GetMap&layers=fylker&styles=pink&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":       "StyleNotDefined",
+		"request=GetMap&layers=fylker&crs=EPSG:1&bbox=1,1,2,2&width=9&height=9":                   "InvalidCRS",
+		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&format=image/tiff": "InvalidFormat",
+		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=99999&height=9":               "",
+		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,1,1&width=9&height=9":                   "",
+		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=9&j=0":   "InvalidPoint",
+		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=0&j=0" +
+			"&info_format=x": "InvalidFormat"} {
 		r := a.get("/wms?" + query).wants(400)
 		if s := string(r.Body); !strings.Contains(s, "<ServiceExceptionReport") || !strings.Contains(s, code) {
 			t.Errorf("%s: %s", query, s)

@@ -16,7 +16,7 @@ import (
 	"grense/internal/store"
 )
 
-// someTurns has one place for each class of questions.
+// someTurns has one place for each class of queries.
 func someTurns() *limit.Turns {
 	return limit.NewTurns(config.Limits{Concurrent: 32, Queue: 2 * time.Second, Query: 10 * time.Second},
 		[...]int{store.CostPage: 1, store.CostIndexed: 1, store.CostScan: 1, store.CostGeometry: 1})
@@ -38,8 +38,8 @@ func isClosed(done chan struct{}) bool {
 	}
 }
 
-// TestManyFeaturesAreWrittenInTurns: one owner writes as many answers at once as there are processors, and others are
-// not kept waiting.
+// TestManyFeaturesAreWrittenInTurns: one owner writes as many responses at once as there are processors, and other
+// owners need not wait for it.
 func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := someTurns()

@@ -18,7 +18,7 @@ import (
 	"grense/internal/store"
 )
 
-// waitIndexed asks for a point until the collections answer from memory.
+// waitIndexed looks up a point until the index in memory is built.
 func (a *api) waitIndexed(t testing.TB, lon, lat float64, collections ...string) {
 	t.Helper()
 	for _, id := range collections {
@@ -82,7 +82,7 @@ func firstRing(f featureDoc) (ring []orb.Point, ok bool) {
 	return nil, false
 }
 
-// An index of data that are no more answers nothing.
+// TestLookupFollowsAReload: an index of replaced data is not used.
 func TestLookupFollowsAReload(t *testing.T) {
 	t.Parallel()
 	st := openSwapped(t)
@@ -98,7 +98,7 @@ func TestLookupFollowsAReload(t *testing.T) {
 	}
 }
 
-// unsnapped is a store without snapshots, of which no index is made.
+// unsnapped is a store without snapshots, so no index can be built from it.
 type unsnapped struct{ store.Store }
 
 func (unsnapped) Snapshot(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }

@@ -30,13 +30,13 @@ import (
 // cluster serves the tests that need PostGIS: all of them with GRENSE_TEST_STORE=postgis.
 var cluster storetest.Cluster
 
-// copies are the databases that hold what GeoPackages hold, by path.
+// copies are the databases with the content of GeoPackages, by path.
 var copies struct {
 	sync.Mutex
 	urls map[string]string
 }
 
-// openTest opens a GeoPackage, or a PostGIS database with its content when the environment asks for that.
+// openTest opens a GeoPackage, or a PostGIS database with its content if the environment says so.
 func openTest(t testing.TB, source string) store.Store {
 	t.Helper()
 	if onPostGIS() {
@@ -51,7 +51,8 @@ func openGeoPackage(t testing.TB, source string) store.Store {
 		gpkg.Options{DataDir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), AllowEmpty: true}))
 }
 
-// onPostGIS reports whether all tests shall ask a database. Nothing else tells a test of it, so that those that do not ask are run once (leaveOut).
+// onPostGIS reports whether the tests use a database. It must be the only source of that fact: leaveOut skips the
+// tests that never call it.
 func onPostGIS() bool {
 	asking()
 	return os.Getenv("GRENSE_TEST_STORE") == "postgis"
@@ -68,8 +69,8 @@ func openURL(t testing.TB, url string) store.Store {
 	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{AllowEmpty: true}))
 }
 
-// databaseWith returns the address of a database with the content of a GeoPackage; it is made once for the demo and the register, which all
-// tests share.
+// databaseWith returns the address of a database with the content of a GeoPackage. Demo and register are loaded once,
+// and all tests share them.
 func databaseWith(t testing.TB, source string) string {
 	t.Helper()
 	copies.Lock()
@@ -98,7 +99,8 @@ func fillDatabase(t testing.TB, url, source string) string {
 	return url
 }
 
-// writtenStore is a store of what write writes, into a file or a database of its own, and what writes it anew.
+// writtenStore returns a store with what write inserts, in its own file or database, and a function that replaces the
+// content by running write again.
 func writtenStore(t testing.TB, write func(context.Context, store.Writer) error) (st store.Store, rewrite func()) {
 	t.Helper()
 	if onPostGIS() {
@@ -132,7 +134,7 @@ func isMade(source string, file func() (string, error)) bool {
 	return err == nil && path == source
 }
 
-// refill writes what a GeoPackage holds: as its maker does, else feature by feature.
+// refill copies the content of a GeoPackage: with the function that created it if known, else feature by feature.
 func refill(t testing.TB, w store.Writer, source string) error {
 	ctx := context.Background()
 	switch {
@@ -204,7 +206,7 @@ func keyOf(c *store.Collection, id string) any {
 
 var timeMember = regexp.MustCompile(`"timeStamp":\s*"[^"]*"|&(amp;)?revision=[0-9a-f]+`)
 
-// plain is a body without what differs between two servers: their addresses and the time.
+// plain is a body without the parts that differ between two servers: their addresses and the time.
 func (a *api) plain(path string) []byte {
 	r := a.get(path)
 	b := bytes.ReplaceAll(r.Body, []byte(a.URL), []byte("http://grense"))
@@ -213,13 +215,14 @@ func (a *api) plain(path string) []byte {
 	return append(timeMember.ReplaceAll(b, nil), []byte(r.Header.Get("Content-Type")+" "+r.Status)...)
 }
 
-// alike asks both stores for the same paths, and follows the pages of items.
+// alike requests the same paths from both stores, and follows the pages of items.
 func alike(t *testing.T, source string, paths []string) {
 	t.Helper()
 	sameAnswers(t, openGeoPackage(t, source), openPostGIS(t, source), paths)
 }
 
-// aboutPattern is an estimate of the size of a file, whose samples are in the order of each store, and when a collection was last updated, which only files of others tell.
+// aboutPattern matches what may differ between stores: the estimated size of a file, whose samples follow the order
+// of the store, and the date of the last update, which only files report.
 var aboutPattern = regexp.MustCompile(`, ca\. [^<]*|<dt>Sist oppdatert</dt><dd>.*?</dd>\n`)
 
 func sameAnswers(t *testing.T, one, other store.Store, paths []string) {
@@ -227,7 +230,7 @@ func sameAnswers(t *testing.T, one, other store.Store, paths []string) {
 	a, b := serveStore(t, one, nil), serveStore(t, other, func(*config.Config) {})
 	for _, p := range paths {
 		for n := 0; p != "" && n < 8; n++ {
-			if strings.Contains(p, "f=html") { // maps change once there are levels
+			if strings.Contains(p, "f=html") { // maps change once tile levels are built
 				a.settled(p)
 				b.settled(p)
 			}
@@ -268,7 +271,8 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 			"/collections/fylker/items?f=json", "/collections/kommuner/items?f=json&limit=50",
 			"/collections/kommuner/items?f=json&limit=37&sortby=-navn",
 			"/collections/kommuner/items?f=json&bbox=10,59,12,61",
-			"/collections/kommuner/items?f=json&bbox=200000,6600000,300000,6700000&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+			"/collections/kommuner/items?f=json&bbox=200000,6600000,300000,6700000" +
+				"&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/25833",
 			"/collections/kommuner/items?f=json&filter=navn%20LIKE%20%27S%25%27",
 			"/collections/kommuner/items?f=json&filter=NOT%20CASEI(navn)%20LIKE%20%27%25s%25%27&limit=5",
 			"/collections/kommuner/items?f=json&q=os",
@@ -299,7 +303,8 @@ func TestBothStoresGiveTheSameJSON(t *testing.T) {
 				c+"/items?f=json&limit=100&sortby=-stedsnummer", c+"/items?f=json&q=vik",
 				c+"/items?f=json&bbox=5,58,12,62&limit=50", c+"/items?f=csv&limit=500",
 				c+"/items?f=json&skipGeometry=true&limit=20",
-				c+"/items?f=json&filter=stedsnummer%20%3E%20100%20AND%20NOT%20navneobjekttype%20%3D%20%27by%27&limit=200",
+				c+"/items?f=json&filter=stedsnummer%20%3E%20100%20AND%20NOT%20navneobjekttype%20%3D%20%27by%27"+
+					"&limit=200",
 				c+"/items?f=json&crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=5", c+"/items/nope?f=json")
 		}
 		alike(t, path, paths)

@@ -85,7 +85,7 @@ func TestPrecisionIsChosenOnItemsAndDownloads(t *testing.T) {
 	}
 }
 
-func TestLossesAreToldOfEachAnswer(t *testing.T) {
+func TestEachAnswerStatesItsLosses(t *testing.T) {
 	t.Parallel()
 	a := preciseMixed(t)
 	for path, want := range map[string]string{

@@ -13,7 +13,8 @@ import (
 
 var optionOf = regexp.MustCompile(`<option value="([^"]+)"( selected)?>([^<]*)</option>`)
 
-// TestChoicesOfProcessesAreWords: people choose between words in the language of the page, and what is sent is the value.
+// TestChoicesOfProcessesAreWords: people choose between words in the language of the page, and the form sends the
+// value.
 func TestChoicesOfProcessesAreWords(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "open" })
@@ -49,8 +50,8 @@ func TestChoicesOfProcessesAreWords(t *testing.T) {
 			chosen = append(chosen, m[1])
 		}
 	}
-	if told := "Området finnes ikke; skriv navnet slik datasettet har det, eller nummeret."; strings.Count(
-		page, told) != 2 || strings.Contains(page, `<span lang="en"`) {
+	if fault := "Området finnes ikke; skriv navnet slik datasettet har det, eller nummeret."; strings.Count(
+		page, fault) != 2 || strings.Contains(page, `<span lang="en"`) {
 		t.Error("what is wrong is not told in the language of the page, above the form and beside the field")
 	}
 	if strings.Join(chosen, " ") != "kommuner kommune within" {
@@ -58,8 +59,8 @@ func TestChoicesOfProcessesAreWords(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage, with its row, and what was typed stays.
-func TestWhatIsWrongWithTablesIsToldInTheLanguageOfThePage(t *testing.T) {
+// TestFaultsOfTablesAreInTheLanguageOfThePage, with its row, and what was typed stays.
+func TestFaultsOfTablesAreInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
 	if err != nil {

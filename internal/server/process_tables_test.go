@@ -27,7 +27,7 @@ func (a *api) run(id, body string, header ...string) answer {
 	return a.send("/processes/"+id+"/execution", body, header...)
 }
 
-// parts are the outputs of a raw answer with several, by name.
+// parts are the outputs of a raw response with several outputs, by name.
 func (r answer) parts() map[string]string {
 	r.t.Helper()
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -51,7 +51,7 @@ func (r answer) parts() map[string]string {
 	}
 }
 
-// TestPointsAreLocatedAsByLookup, the same answer as a process.
+// TestPointsAreLocatedAsByLookup: the process returns the response of the look-up.
 func TestPointsAreLocatedAsByLookup(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -82,12 +82,14 @@ func TestPointsAreLocatedAsByLookup(t *testing.T) {
 	}
 }
 
-// TestTablesAreEnrichedByAProcess: by value and by reference, while the client waits and as a job, with the counts beside.
+// TestTablesAreEnrichedByAProcess: by value and by reference, synchronously and as a job, with a report of the
+// counts.
 func TestTablesAreEnrichedByAProcess(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	const table = `"table":"name,lon,lat\nhome,10.75,59.91\nsea,2,61\nbad,x,1\n","collections":"kommuner"`
-	const want = "name,lon,lat,kommuner_id,kommuner_name,enrich_error\nhome,10.75,59.91,0301,Oslo,\nsea,2,61,,,\nbad,x,1,,,a coordinate is no number\n"
+	const want = "name,lon,lat,kommuner_id,kommuner_name,enrich_error\nhome,10.75,59.91,0301,Oslo,\nsea,2,61,,,\n" +
+		"bad,x,1,,,a coordinate is no number\n"
 	const report = `{"rows":3,"matched":1,"unmatched":1,"errors":1,"restoredCodes":0}`
 	if got := a.run("enrich-table", `{"inputs":{`+table+`}}`).wants(200).parts(); got["table"] != want ||
 		got["report"] != report {
@@ -97,12 +99,14 @@ func TestTablesAreEnrichedByAProcess(t *testing.T) {
 		r.Body) != report {
 		t.Errorf("%s", r.Body)
 	}
-	if r := a.run("enrich-table",
-		`{"inputs":{"table":{"value":"{\"kode\":\"301\"}\n","mediaType":"application/x-ndjson"},"collections":"kommuner"},"outputs":{"table":{}}}`).wants(200); r.Header.Get("Content-Type") != "application/x-ndjson" ||
-		string(r.Body) != `{"kode":"301","kommuner_id":"0301","kommuner_name":"Oslo","enrich_error":null}`+"\n" {
-		t.Errorf("%v %s", r.Header, r.Body)
+	ndjson := a.run("enrich-table",
+		`{"inputs":{"table":{"value":"{\"kode\":\"301\"}\n","mediaType":"application/x-ndjson"},`+
+			`"collections":"kommuner"},"outputs":{"table":{}}}`).wants(200)
+	if ndjson.Header.Get("Content-Type") != "application/x-ndjson" || string(ndjson.Body) !=
+		`{"kode":"301","kommuner_id":"0301","kommuner_name":"Oslo","enrich_error":null}`+"\n" {
+		t.Errorf("%v %s", ndjson.Header, ndjson.Body)
 	}
-	// the form gives the file
+	// the form returns the file
 	if r := a.send("/processes/enrich-table/execution", "table="+url.QueryEscape(
 		"kode\r\n301\r\n")+"&collections=kommuner&run=now", "Content-Type", "application/x-www-form-urlencoded",
 		"Accept", "text/html").wants(200); string(
@@ -113,7 +117,9 @@ func TestTablesAreEnrichedByAProcess(t *testing.T) {
 	// a reference leads to the items of this service
 	for _, mount := range []string{"", "/v1"} {
 		job := a.send(mount+"/processes/enrich-table/execution",
-			`{"inputs":{"table":{"href":"`+a.URL+mount+`/collections/kommuner/items?f=csv&limit=1000&properties=nr"},"collections":"fylker,kommuner","code":"nr"},"outputs":{"table":{},"report":{}},"response":"document"}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
+			`{"inputs":{"table":{"href":"`+a.URL+mount+`/collections/kommuner/items?f=csv&limit=1000`+
+				`&properties=nr"},"collections":"fylker,kommuner","code":"nr"},"outputs":{"table":{},"report":{}},`+
+				`"response":"document"}`, "Prefer", "respond-async").wants(201).Header.Get("Location")
 		a.until(job, "successful")
 		got := a.get(job + "/results").wants(200).json()
 		r, _ := got["report"].(map[string]any)
@@ -139,8 +145,8 @@ func TestTablesAreEnrichedByAProcess(t *testing.T) {
 	}
 }
 
-// TestMissingInputsAreToldAsMissing, and not by a value that nobody sent.
-func TestMissingInputsAreToldAsMissing(t *testing.T) {
+// TestMissingInputsAreReportedAsMissing, and not by a value that nobody sent.
+func TestMissingInputsAreReportedAsMissing(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for id, in := range map[string]string{"locate-point": `{}`,
@@ -159,13 +165,20 @@ func TestCodesAreTranslatedByAProcess(t *testing.T) {
 	const days = `"from":"2019-01-01","to":"2024-01-01"`
 	for in, want := range map[string]string{
 		`"codes":["1534","301","1507","x"],` +
-			days: `[{"code":"1534","became":[{"code":"1580","name":"Haram"}]},{"code":"301","became":[{"code":"0301","name":"Oslo"}],"restored":true},` +
-			`{"code":"1507","became":[],"fault":"the code was not in use on 2019-01-01, but from 2020-01-01 until 2024-01-01 (Ålesund)"},{"code":"x","became":[],"fault":"the code was never in use"}]`,
-		`"codes":["1507"],"from":"2020-01-01","to":"2024-01-01"`:                      `[{"code":"1507","became":[{"code":"1508","name":"Ålesund"},{"code":"1580","name":"Haram"}],"ambiguous":true}]`,
-		`"codes":["1507"],"from":"2020-01-01","to":"2024-01-01","onAmbiguous":"null"`: `[{"code":"1507","became":[],"ambiguous":true}]`,
-		`"codes":["03"],"from":"2018-01-01","to":"2024-01-01","scheme":"fylke"`:       `[{"code":"03","became":[{"code":"03","name":"Oslo"}]}]`,
+			days: `[{"code":"1534","became":[{"code":"1580","name":"Haram"}]},` +
+			`{"code":"301","became":[{"code":"0301","name":"Oslo"}],"restored":true},` +
+			`{"code":"1507","became":[],"fault":"the code was not in use on 2019-01-01, ` +
+			`but from 2020-01-01 until 2024-01-01 (Ålesund)"},{"code":"x","became":[],` +
+			`"fault":"the code was never in use"}]`,
+		`"codes":["1507"],"from":"2020-01-01","to":"2024-01-01"`: `[{"code":"1507","became":[` +
+			`{"code":"1508","name":"Ålesund"},{"code":"1580","name":"Haram"}],"ambiguous":true}]`,
+		`"codes":["1507"],"from":"2020-01-01","to":"2024-01-01",` +
+			`"onAmbiguous":"null"`: `[{"code":"1507","became":[],"ambiguous":true}]`,
+		`"codes":["03"],"from":"2018-01-01","to":"2024-01-01","scheme":"fylke"`: `[{"code":"03",` +
+			`"became":[{"code":"03","name":"Oslo"}]}]`,
 		`"table":"komnr;n\n1534;1\n301;2\nx;3\n","column":"komnr",` +
-			days: "komnr;n;translated;translated_name;translated_error\n1534;1;1580;Haram;\n301;2;0301;Oslo;\nx;3;;;the code was never in use\n",
+			days: "komnr;n;translated;translated_name;translated_error\n1534;1;1580;Haram;\n301;2;0301;Oslo;\n" +
+			"x;3;;;the code was never in use\n",
 		`"table":"{\"kode\":\"1534\"}\n",` +
 			days: `{"kode":"1534","translated":"1580","translated_name":"Haram","translated_error":null}` + "\n",
 	} {
@@ -200,11 +213,12 @@ func TestCodesAreTranslatedByAProcess(t *testing.T) {
 	}
 }
 
-// TestTablesAreJoinedToCollections by code, with what has no match on either side; numbers are numbers.
+// TestTablesAreJoinedToCollections by code, with unmatched rows on either side. Numbers remain numbers.
 func TestTablesAreJoinedToCollections(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	const table = `"collection_id":"kommuner","table":"kode;navn;tall;del;blandet\n301;Hovedstaden;12;10,5;x\n4601;;;-7;08\n9999;Ingen;3;1;1\n"`
+	const table = `"collection_id":"kommuner","table":"kode;navn;tall;del;blandet\n301;Hovedstaden;12;10,5;x\n` +
+		`4601;;;-7;08\n9999;Ingen;3;1;1\n"`
 	got := a.run("join-table", `{"inputs":{`+table+`}}`).wants(200).parts()
 	var page collectionPage
 	decode(t, []byte(got["joined"]), &page)
@@ -241,7 +255,8 @@ func TestTablesAreJoinedToCollections(t *testing.T) {
 		t.Errorf("%s", csv.Body)
 	}
 	byName := a.run("join-table",
-		`{"inputs":{"collection_id":"fylker","table":"sted,n\nOslo,1\nVestland,2\n","code":"sted","key":"navn","unmatched":"drop"},"outputs":{"joined":{}}}`).wants(200).page()
+		`{"inputs":{"collection_id":"fylker","table":"sted,n\nOslo,1\nVestland,2\n","code":"sted","key":"navn",`+
+			`"unmatched":"drop"},"outputs":{"joined":{}}}`).wants(200).page()
 	if len(byName.Features) != 2 || byName.Features[0].Properties["n"] != 1.0 {
 		t.Errorf("%+v", byName.Features)
 	}
@@ -283,7 +298,8 @@ func TestTablesAreJoinedToCollections(t *testing.T) {
 	}
 }
 
-// TestJoinedDigitsAreKept: codes in columns of decimal numbers are found by their digits, and numbers of more digits than a number holds stay texts.
+// TestJoinedDigitsAreKept: the join finds codes in columns of decimal numbers by their digits. Numbers with more
+// digits than a JSON number holds remain texts.
 func TestJoinedDigitsAreKept(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "digits.gpkg")
@@ -304,7 +320,9 @@ func TestJoinedDigitsAreKept(t *testing.T) {
 	})(gpkg.Create(t.Context(), path))
 	a := serve(t, path, nil)
 	f := a.run("join-table",
-		`{"inputs":{"collection_id":"kretser","key":"grunnkrets","table":"code;orgnr;mixed;sum;fine;tenth\n11030101;12345678901234567890;9007199254740993;1;0,12345678901234567891;0,10\n2;1;1,5;1,5;1;0,3\n"},"outputs":{"joined":{}}}`).wants(200).page().Features
+		`{"inputs":{"collection_id":"kretser","key":"grunnkrets","table":"code;orgnr;mixed;sum;fine;tenth\n`+
+			`11030101;12345678901234567890;9007199254740993;1;0,12345678901234567891;0,10\n2;1;1,5;1,5;1;0,3\n"},`+
+			`"outputs":{"joined":{}}}`).wants(200).page().Features
 	if len(f) != 1 || f[0].Properties["orgnr"] != "12345678901234567890" ||
 		f[0].Properties["mixed"] != "9007199254740993" || f[0].Properties["sum"] != 1.0 ||
 		f[0].Properties["fine"] != "0,12345678901234567891" || f[0].Properties["tenth"] != 0.1 {
@@ -381,14 +399,18 @@ func TestNeighboursShareBorders(t *testing.T) {
 func TestASeriesIsHarmonisedByAProcess(t *testing.T) {
 	t.Parallel()
 	a := serveHistory(t, nil)
-	const table = `"table":"code,date,value\n1504,2019,10\n1523,2019,1\n1529,2019,2\n1546,2019,3\n1534,2019,4\n0301,2018,7.5\n"`
+	const table = `"table":"code,date,value\n1504,2019,10\n1523,2019,1\n1529,2019,2\n1546,2019,3\n1534,2019,4\n` +
+		`0301,2018,7.5\n"`
 	got := a.run("harmonise-series", `{"inputs":{`+table+`,"to":"2024-01-01"}}`).wants(200).parts()
-	if want := "code,name,date,value,mark,why\n0301,Oslo,2018-01-01,7.5,exact,\n1508,Ålesund,2018-01-01,,missing,\"no value of 1504, 1523, 1529, 1546\"\n1580,Haram,2018-01-01,,missing,no value of 1534\n" +
+	if want := "code,name,date,value,mark,why\n0301,Oslo,2018-01-01,7.5,exact,\n" +
+		"1508,Ålesund,2018-01-01,,missing,\"no value of 1504, 1523, 1529, 1546\"\n" +
+		"1580,Haram,2018-01-01,,missing,no value of 1534\n" +
 		"0301,Oslo,2019-01-01,,missing,no value of " +
 		"0301\n1508,Ålesund,2019-01-01,16,exact,\n1580,Haram,2019-01-01,4,exact,\n"; got["table"] != want {
 		t.Errorf("%s", got["table"])
 	}
-	if want := `{"rows":6,"empty":0,"unknown":0,"restoredCodes":0,"exact":3,"estimated":0,"missing":3,"total":"27.5","placed":"27.5","leftOut":"0.0"}`; got["report"] != want {
+	if want := `{"rows":6,"empty":0,"unknown":0,"restoredCodes":0,"exact":3,"estimated":0,"missing":3,"total":"27.5",` +
+		`"placed":"27.5","leftOut":"0.0"}`; got["report"] != want {
 		t.Errorf("%s", got["report"])
 	}
 	for in, at := range map[string]string{

@@ -14,7 +14,8 @@ import (
 	"grense/internal/store"
 )
 
-// writePlots writes plots beside each other: A until 2010 and C from then on lie west of B, which is there all the time; D, far away, is of the years to come.
+// writePlots writes adjacent plots: A until 2010, and C from then on, lie west of B, which has no end. D is far away
+// and begins in the future.
 func writePlots(ctx context.Context, w store.Writer) error {
 	prop := func(name string, t cql2.Type) store.Property {
 		return store.Property{Name: name, Column: name, Type: t}
@@ -50,7 +51,8 @@ func writePlots(ctx context.Context, w store.Writer) error {
 	return nil
 }
 
-// TestProcessesSelectVersions: of features with versions, processes take those of now, or of the day asked for, by the ids of the features.
+// TestProcessesSelectVersions: if features have versions, processes use the current ones or those of the given day,
+// by the ids of the features.
 func TestProcessesSelectVersions(t *testing.T) {
 	t.Parallel()
 	st, _ := writtenStore(t, writePlots)
@@ -107,7 +109,8 @@ func TestProcessesSelectVersions(t *testing.T) {
 	a.post("/enrich?datetime=soon", "text/csv", "lon,lat\n10.5,60.5\n").wants(http.StatusBadRequest)
 }
 
-// TestProcessesWithoutVersionsHaveNoDatetime: where nothing has versions the input is not described, and where a collection has none it is refused.
+// TestProcessesWithoutVersionsHaveNoDatetime: if no collection has versions, the process does not describe the input
+// datetime. A collection without versions refuses it.
 func TestProcessesWithoutVersionsHaveNoDatetime(t *testing.T) {
 	t.Parallel()
 	st, _ := writtenStore(t, func(ctx context.Context, w store.Writer) error {

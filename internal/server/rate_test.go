@@ -11,7 +11,8 @@ import (
 	"grense/internal/config"
 )
 
-// TestRatesAreByCost: who has used up the rate is told so with the wait, cheap requests cost little, and a download that was begun goes on.
+// TestRatesAreByCost: a client that has used up the rate gets a message with the time to wait. Cheap requests cost
+// little, and a started download goes on.
 func TestRatesAreByCost(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
@@ -47,7 +48,7 @@ func TestRatesAreByCost(t *testing.T) {
 	a.get("/readyz").wants(http.StatusOK)
 }
 
-// TestRequestsAreChargedByTheirCost holds what each kind of request is charged, and that refused ones are charged nothing.
+// TestRequestsAreChargedByTheirCost checks the charge for each kind of request. Refused requests cost nothing.
 func TestRequestsAreChargedByTheirCost(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -102,7 +103,7 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 			return got, got > x.least-0.001 && got < x.most+0.001
 		}
 		got, ok := within()
-		// what a neighbour of the database writes makes files and indexes anew
+		// writes of other tests to the same cluster force the server to rebuild files and indexes
 		for try := 0; !ok && onPostGIS() && try < 400; try++ {
 			time.Sleep(50 * time.Millisecond)
 			got, ok = within()
@@ -113,12 +114,14 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 	}
 }
 
-// TestWhoHasUsedUpTheRateBeginsNothing: neither files nor executions nor tables nor tiles; but who resumes a file goes on.
-func TestWhoHasUsedUpTheRateBeginsNothing(t *testing.T) {
+// TestAUsedUpRateBeginsNothing: a client without any rate left can start no file, execution, table or tile, but can
+// resume a file.
+func TestAUsedUpRateBeginsNothing(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
 	whole := a.get("/collections/fylker/download?f=gpkg").wants(200).Header.Get("Content-Location")
-	a.get("/collections/kommuner/items?limit=1&filter=S_TOUCHES(geometry,POLYGON((5%2060,6%2060,6%2061,5.5%2061.5,5%2060)))").wants(200)
+	a.get("/collections/kommuner/items?limit=1&" +
+		"filter=S_TOUCHES(geometry,POLYGON((5%2060,6%2060,6%2061,5.5%2061.5,5%2060)))").wants(200)
 	for _, ask := range []func() answer{
 		func() answer { return a.get("/collections/fylker/download?f=csv") },
 		func() answer { return a.get("/collections/fylker/download?f=kml") },

@@ -24,7 +24,8 @@ func TestRecordsAreHiddenUnlessConfigured(t *testing.T) {
 	}
 }
 
-// TestIDsOfSearchesAreResolvedWhereRecordsAreCollections asks each search and then for the record that the first hit names.
+// TestIDsOfSearchesAreResolvedWhereRecordsAreCollections sends each search and then requests the record of the first
+// hit.
 func TestIDsOfSearchesAreResolvedWhereRecordsAreCollections(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.SOAP.Collections = "public" })
@@ -34,7 +35,8 @@ func TestIDsOfSearchesAreResolvedWhereRecordsAreCollections(t *testing.T) {
 		"findKartprodukter": {"kartprodukt", "id"}} {
 		collection, field := kind[0], kind[1]
 		body := regexp.MustCompile(
-			`<t:kommunerIds>.*</t:kommunerIds>|<t:stedsnavn>.*</t:stedsnavn>|<q:utgivelsesaar>.*</q:utgivelsesaar>`).ReplaceAllString(example(op), "")
+			`<t:kommunerIds>.*</t:kommunerIds>|<t:stedsnavn>.*</t:stedsnavn>|`+
+				`<q:utgivelsesaar>.*</q:utgivelsesaar>`).ReplaceAllString(example(op), "")
 		answer := a.post(endpoint, "text/xml", body).wants(200).Body
 		id := regexp.MustCompile(`<t:` + field + `><d:value>(\d+)</d:value>`).FindSubmatch(answer)
 		if id == nil {
@@ -68,7 +70,8 @@ func TestIDsOfSearchesAreResolvedWhereRecordsAreCollections(t *testing.T) {
 	}
 }
 
-// holdsAll walks the pages of a collection, which together hold the records that the hits of a search without criteria name, each once.
+// holdsAll walks the pages of a collection: together they contain every record that a search without criteria finds,
+// each once.
 func (a *api) holdsAll(collection string, hits [][][]byte) {
 	a.t.Helper()
 	var want, got []string

@@ -10,9 +10,9 @@ import (
 	"grense/internal/config"
 )
 
-// TestWhoBreaksOffTooManyRequestsWaits: thousands of requests that are broken off are followed by 429 for their address and key, and for nobody else; a
-// download under way goes on.
-func TestWhoBreaksOffTooManyRequestsWaits(t *testing.T) {
+// TestClientsThatResetTooManyRequestsWait: after thousands of cancelled requests the address and the key get 429, and
+// no other client does. A download in flight goes on.
+func TestClientsThatResetTooManyRequestsWait(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
 	h := a.srv.Handler()

@@ -11,8 +11,9 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestRoundTripsToTheDatabase counts how often each kind of question goes to the database and back: at first, and when it is asked again on unchanged data. A question is asked
-// of a connection that knows its statements, of features that nobody has asked for.
+// TestRoundTripsToTheDatabase counts the round trips to the database for each kind of request: for the first one, and
+// for a repetition on unchanged data. The connection has prepared its statements, and the features were not requested
+// before.
 func TestRoundTripsToTheDatabase(t *testing.T) {
 	t.Parallel()
 	demo, err := demoFile()
@@ -28,7 +29,7 @@ func TestRoundTripsToTheDatabase(t *testing.T) {
 
 func countRoundTrips(t *testing.T, url string) {
 	w := storetest.NewWire(t, url)
-	// Nothing else asks meanwhile: neither for definitions nor for changes.
+	// Nothing else may query the database: neither the poll for definitions nor the record of changes.
 	st := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), w.Address, postgis.Options{Poll: time.Hour}))
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.Changes = 0 })
 	asked := func(path string) int {
@@ -38,7 +39,7 @@ func countRoundTrips(t *testing.T, url string) {
 		}
 		return w.Trips() - before
 	}
-	asked("/collections/kommuner/items/1103?f=json") // the first of all makes settings known, too
+	asked("/collections/kommuner/items/1103?f=json") // the first request also reads the settings
 	next := func(path string) string {
 		before, _, ok := strings.Cut(strings.Join(a.get(path).Header.Values("Link"), ", "), `>; rel="next"`)
 		if !ok {
@@ -67,8 +68,8 @@ func countRoundTrips(t *testing.T, url string) {
 			x.path = next(x.warm)
 			x.path = next(x.path)
 		}
-		// A new connection of the pool prepares its statements first, which costs one round trip more. So a first request may
-		// take one more, and of repeated requests the smallest count holds.
+		// A new connection of the pool prepares its statements first, which costs one more round trip. So the first
+		// request may take one more, and of the repetitions the smallest count is compared.
 		if n := asked(x.path); n < x.first || n > x.first+1 {
 			t.Errorf("%s, asked first: %d round trips, want %d", x.kind, n, x.first)
 		}
@@ -82,8 +83,9 @@ func countRoundTrips(t *testing.T, url string) {
 	}
 }
 
-// TestFeaturesAreNotReadForWhoHasThem: who names a state of a page is told that it is still the same, without its features.
-func TestFeaturesAreNotReadForWhoHasThem(t *testing.T) {
+// TestFeaturesAreNotReadWhenNothingChanged: a conditional request for an unchanged page gets 304 without a read of its
+// features.
+func TestFeaturesAreNotReadWhenNothingChanged(t *testing.T) {
 	t.Parallel()
 	demo, err := demoFile()
 	if err != nil {

@@ -64,7 +64,7 @@ func TestSchemaQueryablesAndSortables(t *testing.T) {
 	}
 }
 
-// TestEachQueryableIsAParameterAndFilters: what is advertised works.
+// TestEachQueryableIsAParameterAndFilters: each advertised queryable works.
 func TestEachQueryableIsAParameterAndFilters(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -98,13 +98,13 @@ func TestFunctionsWork(t *testing.T) {
 	calls := map[string]string{"abs": "abs(-pop_other) = pop_other AND pop_other > 0", "ceil": "ceil(0.5) = 1",
 		"floor": "floor(1.5) = 1", "left": "left(name,3) = 'Ber'", "length": "length(name) = 4",
 		"day": `day("date") = 16`, "month": `month("date") = 4`, "year": `year("date") = 2022`}
-	told := map[string]bool{}
+	described := map[string]bool{}
 	for _, f := range append(a.get("/functions?lang=nn").wants(200).json()["functions"].([]any),
 		a.get("/functions?lang=en").wants(200).json()["functions"].([]any)...) {
-		if d := f.(map[string]any)["description"].(string); told[d] || strings.HasPrefix(d, "functions.") {
+		if d := f.(map[string]any)["description"].(string); described[d] || strings.HasPrefix(d, "functions.") {
 			t.Errorf("a function is told as %q, as another is or in another language", d)
 		} else {
-			told[d] = true
+			described[d] = true
 		}
 	}
 	for _, f := range a.get("/functions").wants(200).json()["functions"].([]any) {
@@ -121,8 +121,9 @@ func TestFunctionsWork(t *testing.T) {
 	}
 }
 
-// TestSchemasHaveAnIdAndReferToCollections is the proof of the class references of OGC 23-058r2: each schema has one property of the role id, which is
-// the id of the features, and the values of one of the role reference are ids of the collection that it names.
+// TestSchemasHaveAnIdAndReferToCollections checks the reference classes of OGC 23-058r2: each schema has one property
+// of role id, with the ids of the features. The values of a property of role reference are ids of the collection that
+// it names.
 func TestSchemasHaveAnIdAndReferToCollections(t *testing.T) {
 	t.Parallel()
 	references := 0
@@ -198,7 +199,8 @@ func TestGeometryOfAnyGeoPackageIsCalledGeometry(t *testing.T) {
 	for _, query := range []string{"filter=" + queryEscape("S_INTERSECTS(geom,POINT(10.75 59.9)) AND geom IS NOT NULL"),
 		"bbox=10.75,59.9,10.75,59.9", "properties=geom&bbox=10.75,59.9,10.75,59.9",
 		"filter-lang=cql2-json&filter=" +
-			queryEscape(`{"op":"s_intersects","args":[{"property":"geom"},{"type":"Point","coordinates":[10.75,59.9]}]}`)} {
+			queryEscape(`{"op":"s_intersects","args":[{"property":"geom"},{"type":"Point",`+
+				`"coordinates":[10.75,59.9]}]}`)} {
 		if got := a.get(coll + "/items?" + query).wants(200).page().ids(); len(got) != 1 || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}

@@ -13,15 +13,16 @@ import (
 	"grense/openapi"
 )
 
-// variables are values of the variables in paths, for a register made by Generate. A new variable needs one.
+// variables are sample values of the path variables, for a register made by Generate. A new variable needs one.
 var variables = map[string]string{"styleId": "divisions", "collectionId": "sted", "featureId": "2",
 	"tileMatrixSetId": "WebMercatorQuad", "processId": "echo", "codeListId": "spraak",
 	"outputId": "object"}
 
 var variable = regexp.MustCompile(`\{(\w+)\}`)
 
-// TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares asks each route of the API definition for each of its representations in JSON. The
-// answer must be of the declared schema, and the same definition with a text in place of that schema must refuse it.
+// TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares requests each route of the API definition in each of its JSON
+// representations. The response must be valid by the declared schema. The same definition with a string schema in its
+// place must refuse the response.
 func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 	registerDecoders()
 	path, err := registerFile()
@@ -83,7 +84,7 @@ func TestEveryJSONAnswerIsOfTheSchemaThatItsRouteDeclares(t *testing.T) {
 	}
 }
 
-// wrongDefinition is the API definition with a text as the schema of every answer.
+// wrongDefinition is the API definition with a string schema for every response.
 func (a *api) wrongDefinition(t *testing.T) *openapi3.T {
 	t.Helper()
 	wrong := a.definition(t)
@@ -98,7 +99,7 @@ func (a *api) wrongDefinition(t *testing.T) *openapi3.T {
 	return wrong
 }
 
-// definition is the API definition, parsed anew.
+// definition reads and parses the current API definition.
 func (a *api) definition(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi.Load(t.Context(), a.get("/openapi").wants(200).Body)
@@ -108,7 +109,7 @@ func (a *api) definition(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// validates holds the answer to a GET, which must be 200, against a definition.
+// validates checks the response to a GET, which must be 200, against a definition.
 func (a *api) validates(t *testing.T, doc *openapi3.T, path string) error {
 	t.Helper()
 	router, err := gorillamux.NewRouter(doc)

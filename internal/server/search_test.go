@@ -7,8 +7,9 @@ import (
 	"grense/internal/config"
 )
 
-// TestVersionsAreToldByTheirPeriod: those of one name are of another scheme or time, which people know, and not only of another id.
-func TestVersionsAreToldByTheirPeriod(t *testing.T) {
+// TestVersionsAreDistinguishedByTheirPeriod: divisions of the same name differ by scheme or period. The page shows
+// these, which people know, and not only the ids.
+func TestVersionsAreDistinguishedByTheirPeriod(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
 	if err != nil {
@@ -148,7 +149,8 @@ func TestPositionsLeadToTheLookup(t *testing.T) {
 	}
 }
 
-// TestWordsOfTypeSayNothingWhereNoCollectionIsCalledSo asks data whose collection of municipalities has another id.
+// TestWordsOfTypeSayNothingWhereNoCollectionIsCalledSo searches data whose collection of municipalities has another
+// id.
 func TestWordsOfTypeSayNothingWhereNoCollectionIsCalledSo(t *testing.T) {
 	t.Parallel()
 	a := serve(t, shared(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), nil)

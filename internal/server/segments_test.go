@@ -12,7 +12,8 @@ var pathSamples = map[string]string{"collectionId": "kommuner", "featureId": "1"
 	"tileMatrix": "5", "tileRow": "9", "tileCol": "17",
 	"processId": "echo", "schemeId": "kommune", "code": "0301", "codeListId": "kommuner", "file": "wsdl"}
 
-// TestEmptySegmentsAreNotFound puts an empty and a one-character segment into each variable of each route, with each method, with and without a key.
+// TestEmptySegmentsAreNotFound puts an empty and a one-character segment into each path variable of each route, with
+// each method, with and without a key.
 func TestEmptySegmentsAreNotFound(t *testing.T) {
 	t.Parallel()
 	for _, auth := range []string{"open", "required"} {

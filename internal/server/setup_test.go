@@ -36,7 +36,7 @@ var demoFile = sync.OnceValues(func() (string, error) {
 	return fillFile(filepath.Join(dir, "demo.gpkg"), demo.Write)
 })
 
-// besideDemo makes a file in the folder of the demo, once for all tests.
+// besideDemo writes a file into the folder of the demo, once for all tests.
 func besideDemo(name string, fill ...func(context.Context, store.Writer) error) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		p, err := demoFile()
@@ -47,7 +47,7 @@ func besideDemo(name string, fill ...func(context.Context, store.Writer) error) 
 	})
 }
 
-// fillFile makes a GeoPackage and returns its path.
+// fillFile writes a GeoPackage and returns its path.
 func fillFile(path string, fill ...func(context.Context, store.Writer) error) (string, error) {
 	ctx := context.Background()
 	w, err := gpkg.Create(ctx, path)
@@ -143,13 +143,13 @@ func serveStore(t testing.TB, st store.Store, change func(*config.Config)) *api 
 	return serveOptions(t, st, change, nil)
 }
 
-// serveWithout starts a server that keeps neither jobs nor changes.
+// serveWithout starts a server that stores neither jobs nor changes.
 func serveWithout(t testing.TB) *api {
 	t.Helper()
 	return serveOptions(t, demoStore(t), nil, func(o *server.Options) { o.Jobs, o.Changes = nil, nil })
 }
 
-// serveOptions starts a server; before sees it before it works on jobs.
+// serveOptions starts a server; before is called with it before it works on jobs.
 func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options),
 	before ...func(*surface.Server)) *api {
 	t.Helper()
@@ -161,7 +161,7 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 	cfg.BaseURL = a.URL
 	cfg.Auth = "open"
 	cfg.DataDir = t.TempDir()
-	cfg.Limits.Query, cfg.Limits.Queue = time.Minute, time.Minute // a slow machine is no fault of what is tested
+	cfg.Limits.Query, cfg.Limits.Queue = time.Minute, time.Minute // tests must not fail because the machine is slow
 	cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
 	if change != nil {
 		change(&cfg)
@@ -217,14 +217,15 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 	return a
 }
 
-// answer is a whole answer.
+// answer is a whole response.
 type answer struct {
 	*http.Response
 	Body []byte
 	t    testing.TB
 }
 
-// do sends a request; header holds names and values in turn. The path goes as it stands; redirects are not followed.
+// do sends a request; header holds names and values in turn. It sends the path unchanged and does not follow
+// redirects.
 func (a *api) do(method, path string, header ...string) answer {
 	a.t.Helper()
 	u := path
@@ -268,7 +269,7 @@ func (r answer) wants(status int) answer {
 	return r
 }
 
-// json decodes an answer.
+// json decodes a response.
 func (r answer) json() map[string]any {
 	r.t.Helper()
 	var v map[string]any

@@ -19,7 +19,7 @@ import (
 	"grense/internal/store"
 )
 
-// swollen gives every feature of a store whose id says so an outline of its own with many vertices, and fails when told.
+// swollen replaces the geometry of chosen features by outlines with many vertices, and fails on request.
 type swollen struct {
 	store.Store
 	vertices func(id string) int // 0: as it is
@@ -41,7 +41,7 @@ func (s *swollen) Fetch(ctx context.Context, coll string, rows []store.Row, want
 	})
 }
 
-// Version is unknown, so that no whole answer is cached.
+// Version is unknown, so the server caches no whole response.
 func (s *swollen) Version(context.Context, ...string) (store.Version, error) { return "", nil }
 
 // line is a line string of n vertices as well-known binary; x and y are metres of UTM 33.
@@ -71,8 +71,8 @@ func mixed(id string) int {
 	return []int{0, 0, 0, 100, 20, 500}[n%6]
 }
 
-// TestAssembledAnswersHoldThePlainBytes asks each page until its features are deflated, small and large ones, below and above the
-// size that is streamed.
+// TestAssembledAnswersHoldThePlainBytes requests each page until its features are deflated. The features are small
+// and large, below and above the size at which pages are streamed.
 func TestAssembledAnswersHoldThePlainBytes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

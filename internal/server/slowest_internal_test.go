@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// reader takes an answer at so many bytes in a second, within the deadlines that are set for it.
+// reader receives a response at a fixed number of bytes per second, within the deadlines that are set for it.
 type reader struct {
 	speed int
 	most  int // bytes after which it stands still; 0: never
@@ -46,7 +46,7 @@ func (r *reader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// ReadFrom is Write of what lies in a file.
+// ReadFrom is Write for the content of a file.
 func (r *reader) ReadFrom(src io.Reader) (int64, error) {
 	r.files++
 	part := src.(*io.LimitedReader)
@@ -55,7 +55,8 @@ func (r *reader) ReadFrom(src io.Reader) (int64, error) {
 	return int64(n), errors.Join(err, fault)
 }
 
-// TestReadersSlowerThanTheSlowestAreEnded: limits.slowest counts after the first seconds and over all of the answer; 0 leaves the bound of one write.
+// TestReadersSlowerThanTheSlowestAreEnded: limits.slowest applies after the first seconds, to the average of the
+// whole response. With 0 only the limit of a single write is left.
 func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 	t.Parallel()
 	const size = 2 << 20

@@ -90,7 +90,7 @@ func TestIdsThatAreDotsHaveLinks(t *testing.T) {
 	}
 }
 
-// foreign makes a GeoPackage with an SQL script, as another program would.
+// foreign creates a GeoPackage with an SQL script, as another program would.
 func foreign(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "foreign.gpkg")

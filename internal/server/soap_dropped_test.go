@@ -10,7 +10,8 @@ import (
 	"grense/api/placename"
 )
 
-// sampleValues holds a valid text of each simple type; sampleFields one of each required field whose type says too little.
+// sampleValues holds a valid text of each simple type. sampleFields holds one for each required field whose type does
+// not suffice.
 var (
 	sampleValues = map[string]string{"string": "Oslo", "int": "7", "long": "7", "boolean": "true",
 		"dateTime": "2020-01-01T00:00:00Z", "date": "2020-01-01"}
@@ -138,8 +139,8 @@ func inEnvelope(ns, request string) string {
 	return `<S:Envelope xmlns:S="` + ns + `"><S:Body>` + request + `</S:Body></S:Envelope>`
 }
 
-// TestNoCriterionIsIgnored writes every field of every search in ways that could pass for absent, and expects a refusal that names it: XML Schema
-// Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3.
+// TestNoCriterionIsIgnored writes every field of every search in ways that could pass for absent, and expects a
+// refusal that names the field: XML Schema Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3.
 func TestNoCriterionIsIgnored(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -193,7 +194,8 @@ func TestNoCriterionIsIgnored(t *testing.T) {
 	}
 }
 
-// TestNilIsAbsent where it may be: an optional field that is nil and empty does not restrict, and neither does a nil item beside others.
+// TestNilIsAbsent: an optional field that is nil and empty does not restrict the search, and neither does a nil item
+// among others.
 func TestNilIsAbsent(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, nil)

@@ -7,7 +7,7 @@ import (
 	"grense/api/placename"
 )
 
-// serveExamples serves the register and returns a GeoPackage with the same, which tests ask by SQL.
+// serveExamples serves the register and returns a GeoPackage with the same content, which tests query by SQL.
 func serveExamples(t *testing.T) (*api, string) {
 	t.Helper()
 	path, err := registerFile()
@@ -17,10 +17,12 @@ func serveExamples(t *testing.T) (*api, string) {
 	return serveRegister(t, nil), path
 }
 
-// exampleAnswers are what the documented examples say, each as a question to the tables and a rule for the text that it reads.
+// exampleAnswers are the expected results of the documented examples, each as a query to the tables and a rule for
+// the text that it reads.
 var exampleAnswers = map[string]answerOf{
 	"bridges": {hit: "stedId",
-		sql: `SELECT id FROM sted WHERE kommuner LIKE '%"4649"%' AND navneobjekttype = 'bru' AND oppdatert > '2024-04-30T22:00:00'`},
+		sql: `SELECT id FROM sted WHERE kommuner LIKE '%"4649"%' AND navneobjekttype = 'bru' ` +
+			`AND oppdatert > '2024-04-30T22:00:00'`},
 	"decision": {hit: "vedtakId",
 		sql:  `SELECT vedtak_id, langnavn FROM vedtak_skrivemaate JOIN skrivemaate s ON s.id = skrivemaate_id`,
 		fits: is("oslo")},
@@ -50,7 +52,8 @@ var exampleAnswers = map[string]answerOf{
 	"sami": {hit: "stedsnavnId",
 		sql: `SELECT id FROM stedsnavn WHERE spraak = 'sme' AND kommuner LIKE '%"5610"%'`},
 	"cases": {hit: "navnesakId",
-		sql: `SELECT navnesak_id FROM navnesak_kommune JOIN navnesak n ON n.id = navnesak_id WHERE kommunenummer = '0301' AND NOT avsluttet`},
+		sql: `SELECT navnesak_id FROM navnesak_kommune JOIN navnesak n ON n.id = navnesak_id ` +
+			`WHERE kommunenummer = '0301' AND NOT avsluttet`},
 	"farm": {hit: "stedId",
 		sql:  `SELECT sted_id FROM matrikkel_sted WHERE kommunenummer = '0301' AND gaardsnummer BETWEEN 1 AND 50`,
 		each: true},
@@ -59,10 +62,11 @@ var exampleAnswers = map[string]answerOf{
 		fits: func(s string) bool { return s == "Norske gardsnavn i ny ordning" }},
 	"map": {hit: "id", sql: `SELECT id FROM kartprodukt WHERE kartblad = '1'`},
 	"documented": {hit: "skrivemaateId",
-		sql: `SELECT skrivemaate_id, tittel FROM dokumentasjon JOIN bok b ON b.id = bok_id JOIN skrivemaate s ON s.id = skrivemaate_id WHERE s.kommuner LIKE '%"0301"%'`, fits: has("bygdebok")},
+		sql: `SELECT skrivemaate_id, tittel FROM dokumentasjon JOIN bok b ON b.id = bok_id ` +
+			`JOIN skrivemaate s ON s.id = skrivemaate_id WHERE s.kommuner LIKE '%"0301"%'`, fits: has("bygdebok")},
 }
 
-// TestDocumentedExamplesAreAnswered: each finds something, and exactly what the tables hold of what the example says.
+// TestDocumentedExamplesAreAnswered: each finds something, and exactly the rows that the tables have for it.
 func TestDocumentedExamplesAreAnswered(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -100,8 +100,9 @@ var hitTables = map[string]url.Values{
 	"findSkrivemaaterForMatrikkelenhetreferanse": {"Kommunenummer": {"Oslo"}, "Gaardsnummer": {"1"}},
 }
 
-// TestHitsAreToldInTheLanguageOfThePage: no column of hits is called as an element is, or as another one, and no code, municipality or value is told as programs write it.
-func TestHitsAreToldInTheLanguageOfThePage(t *testing.T) {
+// TestHitsAreInTheLanguageOfThePage: no column of hits has the name of an element or of another column. Codes,
+// municipalities and values appear as people write them.
+func TestHitsAreInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
 	if err != nil {
@@ -111,7 +112,8 @@ func TestHitsAreToldInTheLanguageOfThePage(t *testing.T) {
 	head, cells := regexp.MustCompile(`<th scope="col">([^<]*)`), regexp.MustCompile(`(?s)<tbody>.*</tbody>`)
 	raw := regexp.MustCompile(`^[a-zæøå]|[a-zæøå][A-Z]`)
 	value := regexp.MustCompile(
-		`<td>(true|false|\d{4}-\d\d-\d\d[^<]*|[a-zæøå]+[A-Z][a-zA-Zæøå]*|adressekart|nevneform|vedtatt|0\d{3}(, [^<]*)?)</td>`)
+		`<td>(true|false|\d{4}-\d\d-\d\d[^<]*|[a-zæøå]+[A-Z][a-zA-Zæøå]*|adressekart|nevneform|vedtatt|` +
+			`0\d{3}(, [^<]*)?)</td>`)
 	for _, op := range placename.TheContract().Operations {
 		f := url.Values{"operation": {op.Name}}
 		maps.Copy(f, hitTables[op.Name])
@@ -135,7 +137,8 @@ func TestHitsAreToldInTheLanguageOfThePage(t *testing.T) {
 	}
 }
 
-// TestHitsBeginWithWhatNamesThem and tell municipalities by name, cadastral units as people write them, and that there are more.
+// TestHitsBeginWithWhatNamesThem: the first column names the hit. Municipalities appear by name and cadastral units
+// as people write them, and the page says if there are more hits.
 func TestHitsBeginWithWhatNamesThem(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()
@@ -168,7 +171,7 @@ func TestHitsBeginWithWhatNamesThem(t *testing.T) {
 	}
 }
 
-// TestWhatTheServiceRefusesStandsBesideItsField asks what the form itself cannot see to be wrong.
+// TestWhatTheServiceRefusesStandsBesideItsField sends faults that the form itself cannot detect.
 func TestWhatTheServiceRefusesStandsBesideItsField(t *testing.T) {
 	t.Parallel()
 	path, err := wholeDemo()

@@ -19,7 +19,7 @@ import (
 	"grense/internal/config"
 )
 
-// askedBefore posts until the answer is a kept one, and returns it.
+// askedBefore posts until the response comes from the cache, and returns it.
 func (a *api) askedBefore(media, body string, header ...string) answer {
 	a.t.Helper()
 	for range 200 {
@@ -40,13 +40,14 @@ func unzipped(r answer) string {
 	return string(r.Body)
 }
 
-// enveloped is a message of SOAP 1.1 that asks for r.
+// enveloped is a SOAP 1.1 message with r.
 func enveloped(r placename.Request) string {
 	return `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` +
 		string(placename.AppendRequest(nil, r, placename.DefaultBase)) + `</S:Body></S:Envelope>`
 }
 
-// TestKeptSearchesAreWhatIsFound: whatever is kept of a search is, byte for byte, what a server without kept answers gives, in each version and coding.
+// TestKeptSearchesAreWhatIsFound: a cached search result equals, byte for byte, that of a server without a cache, in
+// each version and coding.
 func TestKeptSearchesAreWhatIsFound(t *testing.T) {
 	t.Parallel()
 	kept := serveRegister(t, nil)
@@ -84,7 +85,8 @@ func TestKeptSearchesAreWhatIsFound(t *testing.T) {
 	}
 }
 
-// TestSearchesAreKeptOnceThereAreFiles, of which no answer to them tells.
+// TestSearchesAreKeptOnceThereAreFiles: building a file does not remove cached searches, since no search result
+// contains its size.
 func TestSearchesAreKeptOnceThereAreFiles(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.DataDir = t.TempDir() })
@@ -92,8 +94,9 @@ func TestSearchesAreKeptOnceThereAreFiles(t *testing.T) {
 	a.askedBefore("text/xml", string(placename.ExampleRequest("findSteder", false, placename.DefaultBase)))
 }
 
-// TestKeptSearchesAreOfTheQuestion: programs that write the same question in another way and say other things of themselves share its answer; any other question has its own, and
-// so has a message that the answer must name.
+// TestKeptSearchesAreOfTheQuestion: messages with the same criteria share a cache entry, however they are written and
+// whatever they say of their sender. Other criteria have their own entry, and so has a message to which the response
+// must refer.
 func TestKeptSearchesAreOfTheQuestion(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, nil)
@@ -130,7 +133,8 @@ func TestKeptSearchesAreOfTheQuestion(t *testing.T) {
 			t.Errorf("another %s has the answer of the first question", what)
 		}
 	}
-	const header = `<S:Header xmlns:w="http://www.w3.org/2005/08/addressing"><w:MessageID S:mustUnderstand="1">urn:id:%</w:MessageID></S:Header><S:Body>`
+	const header = `<S:Header xmlns:w="http://www.w3.org/2005/08/addressing">` +
+		`<w:MessageID S:mustUnderstand="1">urn:id:%</w:MessageID></S:Header><S:Body>`
 	for _, id := range []string{"1", "2", "3"} {
 		got := a.post(endpoint, media, strings.Replace(enveloped(&r), "<S:Body>", strings.Replace(header, "%", id, 1),
 			1)).wants(http.StatusOK)
@@ -140,7 +144,8 @@ func TestKeptSearchesAreOfTheQuestion(t *testing.T) {
 	}
 }
 
-// TestKeptSearchesNeedAKey: what was kept for somebody with a key goes to nobody without, nor to one whose rate is used up.
+// TestKeptSearchesNeedAKey: a result that was cached for a client with a key is refused to one without a key, and to
+// one whose rate is used up.
 func TestKeptSearchesNeedAKey(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
@@ -159,7 +164,7 @@ func TestKeptSearchesNeedAKey(t *testing.T) {
 	}
 }
 
-// swappingBody is a message before whose first byte is read the data are swapped.
+// swappingBody is a message that swaps the data before its first byte is read.
 type swappingBody struct {
 	io.Reader
 	swap func()
@@ -173,7 +178,8 @@ func (b *swappingBody) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// TestSearchesAreAnsweredWhileTheDataAreSwapped: a search whose message is read while the data are replaced is answered from the new ones.
+// TestSearchesAreAnsweredWhileTheDataAreSwapped: if the data are replaced while the server reads a search message, it
+// searches the new data.
 func TestSearchesAreAnsweredWhileTheDataAreSwapped(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
@@ -199,7 +205,8 @@ func TestSearchesAreAnsweredWhileTheDataAreSwapped(t *testing.T) {
 	}
 }
 
-// postWhileSwapped posts a message before whose first byte is read the register at path is replaced by one whose places have a status.
+// postWhileSwapped posts a message. Before the server reads its first byte, a register whose places have another
+// status replaces the one at path.
 func (a *api) postWhileSwapped(path, status, to, media, message string) (code int, got string) {
 	t := a.t
 	t.Helper()
@@ -215,7 +222,8 @@ func (a *api) postWhileSwapped(path, status, to, media, message string) (code in
 	}, to, media, message)
 }
 
-// postAfter posts a message; when the request is under way, and before the first byte of the message is read, it calls swap.
+// postAfter posts a message. It calls swap when the server handles the request, before the first byte of the message
+// is read.
 func (a *api) postAfter(swap func(), to, media, message string) (code int, got string) {
 	t := a.t
 	t.Helper()
@@ -258,7 +266,7 @@ func copyOfRegister(t testing.TB) string {
 	return path
 }
 
-// TestKeptSearchesFollowTheData: a search after a change finds what it changed.
+// TestKeptSearchesFollowTheData: a search after a change finds the change.
 func TestKeptSearchesFollowTheData(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {
@@ -285,7 +293,8 @@ func TestKeptSearchesFollowTheData(t *testing.T) {
 	}
 }
 
-// TestSearchesStateTheirLength: the same hits come again with their length, whether the answer is read, cached or compressed.
+// TestSearchesStateTheirLength: the response to a repeated search states its length, whether it is built, cached or
+// compressed.
 func TestSearchesStateTheirLength(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*config.Config){keepsNone, nil} {

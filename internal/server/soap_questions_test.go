@@ -14,12 +14,13 @@ import (
 	"grense/api/placename"
 )
 
-// answerOf is what an example must find, told without the searches: ids by SQL and, where it reads a text too, those whose text fits.
+// answerOf is the expected result of an example, computed without the searches: ids by SQL. If the query also reads a
+// text, fits selects the rows.
 type answerOf struct {
 	hit  string // element of a hit that holds the id
-	sql  string // id, and what fits is asked of
+	sql  string // selects ids, and the text for fits
 	fits func(text string) bool
-	each bool // an id for each row; else once
+	each bool // one id for each row; else each id once
 }
 
 const spellings = `SELECT sted_id, langnavn FROM skrivemaate`
@@ -41,7 +42,8 @@ func has(part string) func(string) bool {
 	return func(s string) bool { return strings.Contains(plain(s), part) }
 }
 
-// resemblance is the share of common runs of three characters of all, in percent: of words with two blanks before and one after.
+// resemblance is the share of common trigrams in all trigrams, in percent. Each word has two blanks before it and one
+// after it.
 func resemblance(a, b string) int {
 	runs := func(s string) map[string]bool {
 		m := map[string]bool{}
@@ -61,7 +63,7 @@ func resemblance(a, b string) int {
 	return 100 * common / (len(x) + len(y) - common)
 }
 
-// ids asks the tables in path.
+// ids queries the tables in path.
 func (w answerOf) ids(t testing.TB, path string) (ids []int) {
 	t.Helper()
 	db, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
@@ -92,10 +94,10 @@ func (w answerOf) ids(t testing.TB, path string) (ids []int) {
 	return ids
 }
 
-// exampleItem is a hit; those within lists of a hit have other prefixes.
+// exampleItem matches a hit; elements in lists of a hit have other prefixes.
 var exampleItem = regexp.MustCompile(`(?s)<t:item>.*?</t:item>`)
 
-// finds asks an example and compares the ids that it finds with want, of which there must be some.
+// finds sends an example and compares the ids that it returns with want, which must not be empty.
 func (a *api) finds(path string, e placename.Example, want answerOf) {
 	a.t.Helper()
 	r := a.post(endpoint, "text/xml", string(e.Message(placename.DefaultBase)))
@@ -118,8 +120,8 @@ func (a *api) finds(path string, e placename.Example, want answerOf) {
 	}
 }
 
-// TestQuestionsAreAnsweredAsTheDocumentationSays asks what a stranger to the register wants to know, as the comments of generated clients tell to ask it;
-// other questions of the kind are among the documented examples.
+// TestQuestionsAreAnsweredAsTheDocumentationSays sends what a newcomer to the register wants to know, as the comments
+// of generated clients explain. More of this kind are among the documented examples.
 func TestQuestionsAreAnsweredAsTheDocumentationSays(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -148,7 +150,8 @@ func TestQuestionsAreAnsweredAsTheDocumentationSays(t *testing.T) {
 			StedsnavnContext: who, StedSoek: placename.StedSoek{
 				OppdatertEtter: at("2024-05-31T23:59:59.999+02:00"), OppdatertFoer: at("2024-06-02T00:00:00+02:00")}},
 			answerOf{hit: "stedId",
-				sql: `SELECT id FROM sted WHERE oppdatert >= '2024-05-31T22:00:00' AND oppdatert < '2024-06-01T22:00:00'`}},
+				sql: `SELECT id FROM sted WHERE oppdatert >= '2024-05-31T22:00:00' ` +
+					`AND oppdatert < '2024-06-01T22:00:00'`}},
 		{"which main names are Northern Sami", &placename.FindStedsnavn{
 			StedsnavnContext: who, StedsnavnSoek: placename.StedsnavnSoek{
 				SpraakIds: []string{"sme"}, NavnestatuserIds: []string{"hovednavn"}}},
@@ -159,7 +162,8 @@ func TestQuestionsAreAnsweredAsTheDocumentationSays(t *testing.T) {
 				SkrivemaatestatuserIds: []string{"vedtatt"}, SkrivemaatestatusdatoEtter: day("2015-12-31"),
 				SkrivemaatestatusdatoFoer: day("2017-01-01")}},
 			answerOf{hit: "skrivemaateId",
-				sql: `SELECT id FROM skrivemaate WHERE skrivemaatestatus = 'vedtatt' AND skrivemaatestatusdato LIKE '2016-%'`}},
+				sql: `SELECT id FROM skrivemaate WHERE skrivemaatestatus = 'vedtatt' ` +
+					`AND skrivemaatestatusdato LIKE '2016-%'`}},
 		{"which decisions were made in February 2021", &placename.FindVedtak{
 			StedsnavnContext: who, VedtakSoek: placename.VedtakSoek{
 				VedtattEtter: day("2021-01-31"), VedtattFoer: day("2021-03-01")}},
@@ -178,7 +182,8 @@ func TestQuestionsAreAnsweredAsTheDocumentationSays(t *testing.T) {
 				StedsnavnContext: who, Soek: placename.StedsnavnMatrikkelenhetreferanseSoek{
 					Kommunenummer: "0301", Gaardsnummer: "1-9999", Bruksnummer: text("1")}},
 			answerOf{hit: "stedsnavnId",
-				sql: `SELECT n.id FROM matrikkel_sted m JOIN stedsnavn n USING (sted_id) WHERE m.kommunenummer = '0301' AND bruksnummer = 1`, each: true}},
+				sql: `SELECT n.id FROM matrikkel_sted m JOIN stedsnavn n USING (sted_id) ` +
+					`WHERE m.kommunenummer = '0301' AND bruksnummer = 1`, each: true}},
 		{"which places have a remark about what they belong to",
 			&placename.FindSteder{StedsnavnContext: who, StedSoek: placename.StedSoek{
 				MerknadstyperIds: []string{"tilhørighet"}}},
@@ -186,7 +191,8 @@ func TestQuestionsAreAnsweredAsTheDocumentationSays(t *testing.T) {
 		{"which maps of 1990 are address maps", &placename.FindKartprodukter{
 			StedsnavnContext: who, ProduktkodeId: text("adressekart"),
 			Utgivelsesaar: func() *int32 { n := int32(1990); return &n }()},
-			answerOf{hit: "id", sql: `SELECT id FROM kartprodukt WHERE karttype = 'adressekart' AND utgivelsesaar = 1990`}},
+			answerOf{hit: "id", sql: `SELECT id FROM kartprodukt WHERE karttype = 'adressekart' ` +
+				`AND utgivelsesaar = 1990`}},
 		{"which combined decisions are about Oslo", &placename.FindSamlevedtak{
 			StedsnavnContext: who, SamlevedtakSoek: placename.SamlevedtakSoek{Stedsnavn: text("Oslo")}},
 			answerOf{hit: "samlevedtakId",

@@ -48,7 +48,8 @@ func TestOneFileDescribesAll(t *testing.T) {
 	}
 }
 
-// TestFaultsByTheStatusesOfSOAPAlone follows WS-I Basic Profile 1.1, R1126: a client that reads a fault at 500 only reads why.
+// TestFaultsByTheStatusesOfSOAPAlone follows WS-I Basic Profile 1.1, R1126: some clients read a fault only at status
+// 500.
 func TestFaultsByTheStatusesOfSOAPAlone(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[int][3]int{0: {401, 413, 415}, 500: {500, 500, 415}} {
@@ -74,7 +75,7 @@ func TestUnknownElementsAreIgnoredWhereConfigured(t *testing.T) {
 	}
 }
 
-// TestTypedNilsAreConfigured: decisions that nobody made name a concrete type.
+// TestTypedNilsAreConfigured: decisions without a maker name a concrete type.
 func TestTypedNilsAreConfigured(t *testing.T) {
 	t.Parallel()
 	const typed = `<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune" xsi:nil="true"/>`
@@ -90,7 +91,8 @@ func TestTypedNilsAreConfigured(t *testing.T) {
 
 var point = regexp.MustCompile(`POINT\((-?[0-9.]+) (-?[0-9.]+)\)`)
 
-// TestGeometryIsWrittenInTheConfiguredSystem, and the schema says in which. The positions are stored in EPSG:25833, in whole centimetres.
+// TestGeometryIsWrittenInTheConfiguredSystem: the schema states the system as well. The positions are stored in
+// EPSG:25833, in whole centimetres.
 func TestGeometryIsWrittenInTheConfiguredSystem(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(example("findSteder"), "Oslo*", "Os*", 1)

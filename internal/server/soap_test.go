@@ -20,7 +20,7 @@ import (
 	"grense/internal/store"
 )
 
-// registerFile makes a register once for all tests.
+// registerFile writes a register once for all tests.
 var registerFile = besideDemo("register.gpkg", writeRegister)
 
 // writeRegister writes a register of 1000 places, always the same.
@@ -151,7 +151,8 @@ func TestSOAPIsAbsentWithoutARegister(t *testing.T) {
 	}
 }
 
-// TestSOAPDescriptionsHaveAValidatorForEachEncoding follows RFC 9110, 8.8.3.3: the bytes differ, so a strong validator does.
+// TestSOAPDescriptionsHaveAValidatorForEachEncoding follows RFC 9110, 8.8.3.3: each encoding has other bytes, so it
+// needs its own strong validator.
 func TestSOAPDescriptionsHaveAValidatorForEachEncoding(t *testing.T) {
 	t.Parallel()
 	a := serveRegister(t, func(c *config.Config) { c.Auth = "required" })
@@ -248,8 +249,8 @@ func TestCodeListsAreOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersOfTheRegisterAreValid holds the answers of every operation over a whole register against the served schemas, with
-// xmllint.
+// TestAnswersOfTheRegisterAreValid validates the responses of every operation over a whole register against the
+// served schemas, with xmllint.
 func TestAnswersOfTheRegisterAreValid(t *testing.T) {
 	t.Parallel()
 	lint, err := exec.LookPath("xmllint")
@@ -320,12 +321,13 @@ func TestAnswersOfTheRegisterAreValid(t *testing.T) {
 		}
 		files = append(files, write(fmt.Sprintf("%02d.xml", i), document))
 	}
-	// A nil of an abstract type needs an xsi:type to be valid (XML Schema Part 1, 3.3.4); the contract's plain nil is what clients read right.
+	// A nil of an abstract type needs an xsi:type to be valid (XML Schema Part 1, 3.3.4). The service sends the plain
+	// nil of its contract, since clients read that correctly.
 	out, err := exec.Command(lint, "--noout", "--schema", filepath.Join(dir, "SoekServiceWS_schema1.xsd"),
 		withNobody).CombinedOutput()
-	if told := bytes.Count(out, []byte("error :")); err == nil || nobodies == 0 || told != nobodies ||
+	if faults := bytes.Count(out, []byte("error :")); err == nil || nobodies == 0 || faults != nobodies ||
 		bytes.Count(out, []byte("vedtattAv")) < nobodies {
-		t.Errorf("%d decisions of nobody, %d faults: %.1000s", nobodies, told, out)
+		t.Errorf("%d decisions of nobody, %d faults: %.1000s", nobodies, faults, out)
 	}
 	if hits < 10000 || len(files) < 20 {
 		t.Errorf("%d hits in %d answers: too few to prove anything", hits/2, len(files)-3)

@@ -14,7 +14,7 @@ import (
 	"grense/internal/server/limit"
 )
 
-// slowCall is the call of a reader who has kept an answer waiting for too long already.
+// slowCall is the call of a reader that has read a response too slowly.
 func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -71,7 +71,8 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersAreMadeAFewAtATime: the first few go to their readers, the others to files, and one owner does not have all places.
+// TestLargeAnswersAreMadeAFewAtATime: the first few responses go to their readers and the others to files. One owner
+// cannot occupy all places.
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
 	for name, take := range map[string]func(*Call) error{"pages": (*Call).Large, "files": (*Call).LargeFile} {
 		t.Run(name, func(t *testing.T) {

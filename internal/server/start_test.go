@@ -13,11 +13,11 @@ import (
 	"grense/internal/source"
 )
 
-// mostToStart is how much memory may be asked for until a server over the demo is ready to answer, in bytes. What pages need (Swagger UI, static files in their compressed
-// form, templates, the API definition) is made when the first of them is asked for.
+// mostToStart limits the memory, in bytes, that a server over the demo allocates until it is ready. The server builds
+// what pages need (Swagger UI, compressed static files, templates, the API definition) when it is first requested.
 const mostToStart = 3 << 20
 
-// TestAServerIsReadyBeforeItsPagesAre makes a server in a process of its own, where nothing was made before.
+// TestAServerIsReadyBeforeItsPagesAre starts a server in its own process, in which nothing was built before.
 func TestAServerIsReadyBeforeItsPagesAre(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector asks for memory of its own: the run without it has it")

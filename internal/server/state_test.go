@@ -24,16 +24,16 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// swapped serves a file that another one takes the place of when told.
+// swapped serves a file that another one replaces on request.
 type swapped struct {
 	store.Store
 	path  string
 	mu    sync.Mutex
 	state int
-	left  atomic.Int64 // swaps to come, one before each Fetch
+	left  atomic.Int64 // swaps left, one before each Fetch
 }
 
-// stateMark stands in every feature and title of a state: "tilstand3". All states have as many bytes.
+// stateMark is a text in every feature and title of a version: "tilstand3". It has the same length in all versions.
 func stateMark(n int) string { return "tilstand" + strconv.Itoa(n%10) }
 
 func writeState(t testing.TB, path string, n int) {
@@ -76,7 +76,7 @@ func writeState(t testing.TB, path string, n int) {
 	check(w.Commit(context.Background()))
 }
 
-// marked is a file of the state of a mark, made when it is first asked for.
+// marked returns the path of a file with a mark, which is created on first use.
 func (s *swapped) marked(t testing.TB, mark int) string {
 	path := filepath.Join(filepath.Dir(s.path), "state"+strconv.Itoa(mark)+".gpkg")
 	if _, err := os.Stat(path); err != nil {
@@ -113,15 +113,15 @@ func (s *swapped) swap(t testing.TB) {
 	}
 }
 
-// between swaps the data after some questions, as long as swaps are left.
+// between swaps the data after some queries, as long as swaps are left.
 type between struct {
 	*swapped
 	t     testing.TB
-	after int64 // questions before the first swap
+	after int64 // queries before the first swap
 	asked atomic.Int64
 }
 
-func (b *between) meanwhile() {
+func (b *between) swapIfDue() {
 	if b.asked.Add(1) > b.after && b.left.Add(-1) >= 0 {
 		b.swap(b.t)
 	}
@@ -130,7 +130,7 @@ func (b *between) meanwhile() {
 func (b *between) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	p, err := b.Store.Page(ctx, q)
 	if !background(ctx) {
-		b.meanwhile()
+		b.swapIfDue()
 	}
 	return p, err
 }
@@ -142,12 +142,12 @@ func (b *between) Fetch(ctx context.Context, coll string, rows []store.Row, want
 	fn func(*store.Feature) error) error {
 	err := b.Store.Fetch(ctx, coll, rows, want, fn)
 	if !background(ctx) {
-		b.meanwhile()
+		b.swapIfDue()
 	}
 	return err
 }
 
-// states lists the states whose marks an answer holds.
+// states lists the marks that a response contains.
 func states(body []byte) (found []string) {
 	for n := range 10 {
 		if strings.Contains(string(body), stateMark(n)) {
@@ -157,7 +157,7 @@ func states(body []byte) (found []string) {
 	return found
 }
 
-// changing are answers that hold features.
+// changing are requests whose responses contain features.
 var changing = []string{
 	"/collections/punkt/items?limit=450", "/collections/punkt/items?limit=450&f=csv",
 	"/collections/punkt/items?limit=450&f=jsonld", "/collections/punkt/items?limit=250&f=html",
@@ -166,7 +166,8 @@ var changing = []string{
 	"/collections/punkt?f=html",
 }
 
-// TestAnswersAreOfOneState: the data change after the first, second, third question of an answer; the answer is of one state, and so is what is kept for later.
+// TestAnswersAreOfOneState changes the data after the first, second and third query of a response. The response and
+// its cache entry have one data version.
 func TestAnswersAreOfOneState(t *testing.T) {
 	t.Parallel()
 	s := openSwapped(t)
@@ -190,7 +191,7 @@ func TestAnswersAreOfOneState(t *testing.T) {
 	}
 }
 
-// TestAnswersOfDataThatNeverRest: when the data change under every question, the answer is 503.
+// TestAnswersOfDataThatNeverRest: if the data change during every query, the response is 503.
 func TestAnswersOfDataThatNeverRest(t *testing.T) {
 	t.Parallel()
 	s := openSwapped(t)

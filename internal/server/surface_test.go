@@ -57,7 +57,8 @@ func TestLandingPageHasTheElevenLinksAtBothMounts(t *testing.T) {
 	}
 }
 
-// TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany: OGC 17-069r4, /rec/core/link-header. Of many they tell those that programs follow.
+// TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany: OGC 17-069r4, /rec/core/link-header. If there are many, the
+// header has only those that programs follow.
 func TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -73,17 +74,17 @@ func TestHeadersRepeatTheLinksOfADocumentUnlessTheyAreMany(t *testing.T) {
 		{"/TileMatrixSets", 1 << 10, nil},
 	} {
 		r := a.get(x.path).wants(200)
-		told, targets, page := r.headerLinks(), map[string]bool{}, a.get(x.path+"?f=html").wants(200)
+		inHeader, targets, page := r.headerLinks(), map[string]bool{}, a.get(x.path+"?f=html").wants(200)
 		for _, l := range r.links() {
 			if href := strings.TrimPrefix(l.Href, a.URL); x.rels == nil || slices.Contains(x.rels, l.Rel) {
 				targets[l.Rel] = true
-				if !strings.Contains(r.Header.Get("Link"), l.Href) || len(told[l.Rel]) == 0 {
+				if !strings.Contains(r.Header.Get("Link"), l.Href) || len(inHeader[l.Rel]) == 0 {
 					t.Errorf("%s: no %s, %s, in the header", x.path, l.Rel, href)
 				}
 			}
 		}
-		if len(told) != len(targets) {
-			t.Errorf("%s: relations %v, want %v", x.path, slices.Sorted(maps.Keys(told)),
+		if len(inHeader) != len(targets) {
+			t.Errorf("%s: relations %v, want %v", x.path, slices.Sorted(maps.Keys(inHeader)),
 				slices.Sorted(maps.Keys(targets)))
 		}
 		for _, h := range []http.Header{r.Header, page.Header} {
@@ -137,7 +138,7 @@ func TestEveryPathAnswersAtBothMounts(t *testing.T) {
 			}
 			for f := range strings.FieldsSeq(forms) {
 				if f == "html" {
-					a.settled(p + "?f=html") // maps change once there are levels
+					a.settled(p + "?f=html") // maps change once tile levels are built
 				}
 				r := a.get(p+"?f="+f, "Accept-Encoding", "identity").wants(200)
 				head := a.do("HEAD", p+"?f="+f, "Accept-Encoding", "identity").wants(200)
@@ -406,7 +407,7 @@ func TestAllLinksLead(t *testing.T) {
 			walk = func(v any) {
 				switch v := v.(type) {
 				case map[string]any:
-					// asked by POST alone
+					// available by POST only
 					if h, ok := v["href"].(string); ok && v["templated"] == nil && v["rel"] != ogcapi.RelExecute {
 						if !strings.HasPrefix(h, "http") {
 							t.Errorf("%s: link %q is not absolute", u, h)

@@ -9,7 +9,7 @@ import (
 	"grense/internal/config"
 )
 
-// BenchmarkWarmTile is a tile that was made before, without the network.
+// BenchmarkWarmTile requests a cached tile, without the network.
 func BenchmarkWarmTile(b *testing.B) {
 	for _, x := range []struct{ name, source, path string }{
 		{"demo", "", "/collections/kommuner/tiles/WebMercatorQuad/3/2/4"},
@@ -49,7 +49,8 @@ func BenchmarkWarmTile(b *testing.B) {
 	}
 }
 
-// BenchmarkColdTile is a tile of 357 municipalities that was not made before, from levels, compressed, without the network.
+// BenchmarkColdTile builds a tile of 357 municipalities for the first time, from tile levels, compressed, without the
+// network.
 func BenchmarkColdTile(b *testing.B) {
 	uncached := func(cfg *config.Config) { cfg.Limits.Answers = 0 }
 	srv := benched(b, shared(b, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), uncached)

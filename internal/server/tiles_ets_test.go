@@ -25,7 +25,7 @@ type tilesetDoc struct {
 	Links                                                   []link
 }
 
-// TestOfficialTilesSuite asserts what the executable test suite of OGC API Tiles Part 1 asserts, at both mounts.
+// TestOfficialTilesSuite checks the assertions of the executable test suite of OGC API Tiles Part 1, at both mounts.
 func TestOfficialTilesSuite(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -131,7 +131,7 @@ func (s *tileSuite) corners() (tiles []string) {
 	return tiles
 }
 
-// lists asks for the tilesets of each list.
+// lists requests the tilesets of each list.
 func (s *tileSuite) lists() {
 	for _, href := range s.listed() {
 		r := s.get(href, "Accept", "application/json").wants(200)

@@ -18,7 +18,7 @@ import (
 	"grense/internal/store"
 )
 
-// TestTilesCountAgainstTheRate asks for one tile, which is cached after the first time, until the rate is used up.
+// TestTilesCountAgainstTheRate requests one tile, which is cached after the first time, until the rate is used up.
 func TestTilesCountAgainstTheRate(t *testing.T) {
 	t.Parallel()
 	const tile = "/collections/kommuner/tiles/WebMercatorQuad/3/2/4"
@@ -42,10 +42,10 @@ func TestTilesCountAgainstTheRate(t *testing.T) {
 	}
 }
 
-// heldStore answers questions when it is let, and tells of those of requests.
+// heldStore answers queries when the test lets it, and reports those of requests.
 type heldStore struct {
 	store.Store
-	asked  chan struct{} // one for each question
+	asked  chan struct{} // one for each query
 	answer chan struct{}
 }
 
@@ -77,7 +77,8 @@ func (x heldSnapshot) Page(ctx context.Context, q store.Query) (*store.Page, err
 	return x.Snapshot.Page(ctx, q)
 }
 
-// TestTilesWaitForTheirTurn lets one tile hold the only place for its questions: others are refused with a cure, and come when it is free.
+// TestTilesWaitForTheirTurn lets one tile occupy the only place for queries. Other tiles are refused with a cure, and
+// are served when the place is free.
 func TestTilesWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	st := heldStore{demoStore(t), make(chan struct{}, 100), make(chan struct{})}
@@ -98,7 +99,7 @@ func TestTilesWaitForTheirTurn(t *testing.T) {
 	a.settled("/collections/kommuner" + tiles + "/4/4/8").get("/collections/kommuner" + tiles + "/4/4/8").wants(200)
 }
 
-// nonsense is an address of a tile made at random of what does and what does not belong into one.
+// nonsense is a random address of a tile, made of valid and invalid parts.
 func nonsense(rnd *rand.Rand) (path, query string) {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	part := func() string {
@@ -113,7 +114,7 @@ func nonsense(rnd *rand.Rand) (path, query string) {
 		strings.Repeat("a", 300)+"=1")
 }
 
-// asked asks the handler for a path and a query, however broken; false when no client could send them.
+// asked passes a path and a query to the handler, however broken; it returns false if no client could send them.
 func asked(h http.Handler, path, query string) (w *httptest.ResponseRecorder, ok bool) {
 	u, err := url.ParseRequestURI(path)
 	if err != nil || !strings.HasPrefix(path, "/") {
@@ -147,7 +148,7 @@ func TestNonsenseAddressesOfTiles(t *testing.T) {
 	t.Logf("%v", counts)
 }
 
-// FuzzTileAddress sends any path below /tiles/ with any query: the answer is a documented status, never a 5xx.
+// FuzzTileAddress sends any path below /tiles/ with any query: the response has a documented status, never a 5xx.
 func FuzzTileAddress(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 30 {

@@ -13,7 +13,8 @@ import (
 	"grense/internal/config"
 )
 
-// TestTilesOfTheDatasetAreOfOneState: while somebody changes two tables in one transaction after another, no tile has one of them as it was before and the other as it is after.
+// TestTilesOfTheDatasetAreOfOneState changes two tables in one transaction after another. No tile has one table as
+// before a transaction and the other as after it.
 func TestTilesOfTheDatasetAreOfOneState(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)

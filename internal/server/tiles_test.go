@@ -22,7 +22,7 @@ import (
 
 const mvtMedia = "application/vnd.mapbox-vector-tile"
 
-// mvtLayer is what a test reads of a layer of a vector tile (Mapbox Vector Tile 2.1, 4.1).
+// mvtLayer is the part of a layer of a vector tile that tests read (Mapbox Vector Tile 2.1, 4.1).
 type mvtLayer struct {
 	name     string
 	keys     []string
@@ -148,7 +148,8 @@ func TestTilesAreFilteredAsItems(t *testing.T) {
 	}
 }
 
-// settled asks for tiles or pages, and waits until they come from levels, and until the sizes of files are known: answers before that may differ.
+// settled requests tiles or pages and waits until they come from tile levels and the sizes of files are known.
+// Earlier responses may differ.
 func (a *api) settled(paths ...string) *api {
 	for _, p := range paths {
 		a.get(p)
@@ -276,7 +277,8 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 			!strings.Contains(tj["tiles"].([]any)[0].(string), "collections=") {
 			t.Errorf("%s: TileJSON %v", choice, tj)
 		}
-		if n := len(a.get("/style" + q).wants(200).json()["sources"].(map[string]any)["grense"].(map[string]any)["promoteId"].(map[string]any)); n != 2*len(want) {
+		source := a.get("/style" + q).wants(200).json()["sources"].(map[string]any)["grense"].(map[string]any)
+		if n := len(source["promoteId"].(map[string]any)); n != 2*len(want) {
 			t.Errorf("%s: the style has %d layers", choice, n)
 		}
 	}
@@ -396,7 +398,7 @@ func TestFontsAreServedWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestNonsenseAddressesOfTilesAreRefused asks for addresses made at random of what does and what does not belong into them.
+// TestNonsenseAddressesOfTilesAreRefused requests random addresses, made of valid and invalid parts.
 func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -442,8 +444,8 @@ func TestNonsenseAddressesOfTilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestTilesThatWereToldOfAreNeverNotFound takes limits before there are levels, and asks for the tiles afterwards.
-func TestTilesThatWereToldOfAreNeverNotFound(t *testing.T) {
+// TestAdvertisedTilesAreNeverNotFound takes limits before there are levels, and asks for the tiles afterwards.
+func TestAdvertisedTilesAreNeverNotFound(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	const path = "/collections/kommuner/tiles/WebMercatorQuad"
@@ -469,7 +471,7 @@ func TestTilesThatWereToldOfAreNeverNotFound(t *testing.T) {
 	}
 }
 
-// TestLimitsAreWholeMatrices: clients that reproject tiles ask for those beside the data too, which are empty.
+// TestLimitsAreWholeMatrices: clients that reproject tiles also request tiles outside the data, which are empty.
 func TestLimitsAreWholeMatrices(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -515,7 +517,7 @@ func TestLimitsAreWholeMatrices(t *testing.T) {
 	}
 }
 
-// TestATileIsTheSameForAll asks for one tile from many sides at once.
+// TestATileIsTheSameForAll: many requests for one tile at once get the same bytes.
 func TestATileIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil).settled("/tiles/utm33n/1/0/0")
@@ -533,8 +535,8 @@ func TestATileIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// TestFaultsOfSeveralLayersAreToldOnce, with the collections where it is not a fault of all.
-func TestFaultsOfSeveralLayersAreToldOnce(t *testing.T) {
+// TestFaultsOfSeveralLayersAreReportedOnce, with the collections where it is not a fault of all.
+func TestFaultsOfSeveralLayersAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for query, want := range map[string][]string{
@@ -542,7 +544,8 @@ func TestFaultsOfSeveralLayersAreToldOnce(t *testing.T) {
 		"filter=nr%3D1":                {`filter="nr=1": line 1, column 1: 'nr' is text`},
 		"filter=nr%3D'1'&filter-crs=x": {`filter-crs="x": use one of the collection's crs`},
 		"properties=fylke_nr": {
-			`properties="fylke_nr": fylker: name properties of the collection: nr, navn, geometry; collections= chooses the layers`},
+			`properties="fylke_nr": fylker: name properties of the collection: nr, navn, geometry; ` +
+				`collections= chooses the layers`},
 		"filter=areal_km2>1&properties=fylke_nr": {`filter="areal_km2>1": fylker: `, `properties="fylke_nr": fylker: `},
 	} {
 		detail, _ := a.get("/tiles/WebMercatorQuad/3/2/4?" + query).wants(400).json()["detail"].(string)

@@ -13,7 +13,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// times serves a layer with several days and moments, of which nobody has said which is the time of a feature, and one with a single day.
+// times serves two layers: one with several dates and timestamps, none of them declared as the time of a feature, and
+// one with a single date.
 func times(t *testing.T, change func(*config.Config)) *api {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "times.gpkg")
@@ -61,8 +62,9 @@ func times(t *testing.T, change func(*config.Config)) *api {
 	return serve(t, path, change)
 }
 
-// TestDatetimeCountsEveryDateWhereNoneIsTheTime: QGIS writes a condition on any column of days or moments as datetime, and several on several
-// columns as one interval; no row for which they hold may be lost (OGC 17-069r4, 7.15.4 C).
+// TestDatetimeCountsEveryDateWhereNoneIsTheTime: QGIS writes a condition on any column of dates or timestamps as
+// datetime, and conditions on several columns as one interval. No row that fulfils them may be lost (OGC 17-069r4,
+// 7.15.4 C).
 func TestDatetimeCountsEveryDateWhereNoneIsTheTime(t *testing.T) {
 	t.Parallel()
 	a := times(t, nil)
@@ -86,8 +88,9 @@ func TestDatetimeCountsEveryDateWhereNoneIsTheTime(t *testing.T) {
 	}
 }
 
-// TestSchemaTellsWhichDateIsTheTime: by x-ogc-role (OGC 23-058r2), which not more than one property has; the extent spans all that count.
-func TestSchemaTellsWhichDateIsTheTime(t *testing.T) {
+// TestSchemaNamesTheDateThatIsTheTime: at most one property has the x-ogc-role of the time (OGC 23-058r2). The extent
+// spans all properties that datetime applies to.
+func TestSchemaNamesTheDateThatIsTheTime(t *testing.T) {
 	t.Parallel()
 	a := times(t, nil)
 	for id, want := range map[string]struct {
@@ -107,7 +110,8 @@ func TestSchemaTellsWhichDateIsTheTime(t *testing.T) {
 				t.Errorf("%s: the role of %s is %v, want %v", id, name, got, role)
 			}
 		}
-		extent := a.get("/collections/" + id).wants(200).json()["extent"].(map[string]any)["temporal"].(map[string]any)["interval"].([]any)[0].([]any)
+		temporal := a.get("/collections/" + id).wants(200).json()["extent"].(map[string]any)["temporal"]
+		extent := temporal.(map[string]any)["interval"].([]any)[0].([]any)
 		if extent[0] != want.from || extent[1] != want.to {
 			t.Errorf("%s: extent %v, want %v to %v", id, extent, want.from, want.to)
 		}

@@ -60,14 +60,14 @@ func TestProjectedAnswersNameTheirSystem(t *testing.T) {
 	}
 }
 
-func TestHEADTellsTheLengthOfGET(t *testing.T) {
+func TestHEADHasTheLengthOfGET(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	for _, path := range []string{"/collections/kommuner/items?limit=20", "/collections/kommuner/items?f=csv",
 		"/collections/kommuner/items?f=jsonld&limit=3", "/collections/kommuner/items?f=html&limit=3",
 		"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner", "/"} {
 		if strings.Contains(path, "f=html") {
-			a.settled(path) // maps change once there are levels
+			a.settled(path) // maps change once tile levels are built
 		}
 		get, head := a.get(path, "Accept-Encoding", "identity").wants(200),
 			a.do("HEAD", path, "Accept-Encoding", "identity").wants(200)
@@ -99,7 +99,7 @@ func TestLinksToCSVHaveItsPlainType(t *testing.T) {
 	}
 }
 
-// TestJSONLDOfACollectionIsThatOfItsFeatures: each node of the list says what the document of the feature says.
+// TestJSONLDOfACollectionIsThatOfItsFeatures: each node of the list equals the document of its feature.
 func TestJSONLDOfACollectionIsThatOfItsFeatures(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -121,7 +121,7 @@ func TestJSONLDOfACollectionIsThatOfItsFeatures(t *testing.T) {
 	}
 }
 
-// TestClientThatHangsUpIsNoError: it leaves in the middle of a large answer.
+// TestClientThatHangsUpIsNoError: a client disconnects in the middle of a large response.
 func TestClientThatHangsUpIsNoError(t *testing.T) {
 	t.Parallel()
 	a, _ := serveSwollen(t, func(string) int { return 20000 }, nil)

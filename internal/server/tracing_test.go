@@ -160,7 +160,8 @@ func TestTracesHaveRequestQueryEncodeAndJob(t *testing.T) {
 		t.Errorf("%+v", root)
 	}
 	for _, name := range []string{"query", "encode"} {
-		if s := by[name]; s.TraceID != traceID || s.ParentSpanID != root.SpanID || s.Start < root.Start || s.End > root.End {
+		if s := by[name]; s.TraceID != traceID || s.ParentSpanID != root.SpanID ||
+			s.Start < root.Start || s.End > root.End {
 			t.Errorf("%s is not within its request: %+v", name, s)
 		}
 	}

@@ -11,14 +11,14 @@ import (
 	"grense/internal/store"
 )
 
-// uncounted leaves out the total wherever it may, and tells the most time that a question had.
+// uncounted leaves out the total if the query permits it, and records the longest time that a query was given.
 type uncounted struct {
 	store.Store
 	mu   sync.Mutex
 	most time.Duration
 }
 
-// had returns the most time that a question had since it was last asked.
+// had returns the longest time that a query was given since the last call.
 func (s *uncounted) had() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,8 @@ func (s *uncounted) Page(ctx context.Context, q store.Query) (*store.Page, error
 	return p, err
 }
 
-// TestPagesWithoutATotal are as defined in every representation, and say nothing of a number; resulttype=hits counts, and has time for it.
+// TestPagesWithoutATotal: they are as defined in every representation and state no number. resulttype=hits counts,
+// and has time for it.
 func TestPagesWithoutATotal(t *testing.T) {
 	t.Parallel()
 	s := &uncounted{Store: demoStore(t)}

@@ -25,14 +25,16 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// versionedFile holds areas with versions by days and buildings with versions by moments, those of the example of the draft.
+// versionedFile holds areas with versions by days and buildings with versions by timestamps, as in the example of the
+// draft.
 var versionedFile = besideDemo("versions.gpkg", writeVersioned)
 
 func writeVersioned(ctx context.Context, w store.Writer) error {
 	return writeVersions(ctx, w, func([]any) bool { return true })
 }
 
-// writeVersions writes rows of id, name, start and end as change makes them, which tells whether one stays.
+// writeVersions writes rows of id, name, start and end after change has edited them. A row for which change returns
+// false is left out.
 func writeVersions(ctx context.Context, w store.Writer, change func(row []any) bool) error {
 	prop := func(name string, t cql2.Type) store.Property {
 		return store.Property{Name: name, Column: name, Type: t}
@@ -105,7 +107,7 @@ func (r answer) headerLinks() map[string][]string {
 	return out
 }
 
-// TestNothingIsValidInYear1: the first moment is asked for as any other.
+// TestNothingIsValidInYear1: the first timestamp is valid as a parameter.
 func TestNothingIsValidInYear1(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
@@ -133,7 +135,8 @@ func TestTheFirstFeatureWithVersionsLeadsToTheNext(t *testing.T) {
 	}
 }
 
-// TestVersionsOfAFeature: the feature as it was at a moment, with the links of the draft Versioned Features (access to a feature and its versions), at both mounts.
+// TestVersionsOfAFeature requests a feature at a timestamp, with the links of the draft Versioned Features (access to
+// a feature and its versions), at both mounts.
 func TestVersionsOfAFeature(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, func(c *config.Config) { c.Service.TimeZone = "Europe/Oslo" })
@@ -199,7 +202,8 @@ func TestVersionsOfAFeature(t *testing.T) {
 	a.get("/collections/fylker/items/03").wants(http.StatusNotFound) // the file has no such
 }
 
-// TestVersionsThatAreNotThere: 410 for a feature that was or will be, with its last version; 404 for one that never was; 400 for what selects no version.
+// TestVersionsThatAreNotThere: 410 for a feature that was or will be, with its last version; 404 for one that never
+// was; 400 for a parameter that selects no version.
 func TestVersionsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
@@ -258,7 +262,10 @@ func TestTimeMap(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	r := a.get("/v1/collections/buildings/items/1/versions", "Accept", "application/link-format").wants(http.StatusOK)
-	if line := `/v1/collections/buildings/items/1?datetime=2001-07-02T10:43:17Z>;rel="memento";type="application/geo+json";datetime="Mon, 02 Jul 2001 10:43:17 GMT"`; r.Header.Get("Content-Type") != "application/link-format" || !strings.Contains(string(r.Body), line) {
+	media := r.Header.Get("Content-Type")
+	if line := `/v1/collections/buildings/items/1?datetime=2001-07-02T10:43:17Z>;rel="memento";` +
+		`type="application/geo+json";datetime="Mon, 02 Jul 2001 10:43:17 GMT"`; media != "application/link-format" ||
+		!strings.Contains(string(r.Body), line) {
 		t.Errorf("%s: %s", r.Header.Get("Content-Type"), r.Body)
 	}
 	page := string(a.get("/collections/areas/items/5.a/versions?f=html").wants(http.StatusOK).Body)
@@ -270,8 +277,8 @@ func TestTimeMap(t *testing.T) {
 	}
 }
 
-// TestItemsSelectVersions: datetime selects first, all other conditions are on the selected versions (draft Versioned Features, behaviour on the features
-// resource), on pages, in files and in the count.
+// TestItemsSelectVersions: datetime selects versions first, and all other conditions apply to these (draft Versioned
+// Features, behaviour on the features resource): on pages, in files and in the count.
 func TestItemsSelectVersions(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
@@ -287,12 +294,13 @@ func TestItemsSelectVersions(t *testing.T) {
 		"datetime=2005-06-01&bbox=10,59,10.65,61": "2",
 		"datetime=2019-01-01/..":                  "1.20120101 2.20050101 3.20200101 4.20900101 5.a.20100101",
 		"datetime=2020-01-01/2020-01-02":          "1.20120101 2.20050101 3.20200101 5.a.20100101",
-		"datetime=2019-01-01/..&profile=versions-as-features":                                                  "1 2 3 4 5.a",
-		"datetime=2000-01-01/2011-01-01&profile=versions-as-features":                                          "1 2 5.a 5.a",
-		"profile=versions-as-features-unique-ids":                                                              "1.20120101 3.20200101 5.a.20100101",
-		"profile=jsonfg,versions-as-features-unique-ids":                                                       "1.20120101 3.20200101 5.a.20100101",
-		"datetime=2005-06-01&sortby=-name&limit=1":                                                             "1",
-		"profile=http://www.opengis.net/def/profile/OGC/0/versions-as-features&datetime=2005-06-01/2005-06-02": "1 2",
+		"datetime=2019-01-01/..&profile=versions-as-features":         "1 2 3 4 5.a",
+		"datetime=2000-01-01/2011-01-01&profile=versions-as-features": "1 2 5.a 5.a",
+		"profile=versions-as-features-unique-ids":                     "1.20120101 3.20200101 5.a.20100101",
+		"profile=jsonfg,versions-as-features-unique-ids":              "1.20120101 3.20200101 5.a.20100101",
+		"datetime=2005-06-01&sortby=-name&limit=1":                    "1",
+		"profile=http://www.opengis.net/def/profile/OGC/0/versions-as-features" +
+			"&datetime=2005-06-01/2005-06-02": "1 2",
 	} {
 		query = strings.ReplaceAll(query, " ", "%20")
 		for _, mount := range []string{"", "/v1"} {
@@ -307,7 +315,8 @@ func TestItemsSelectVersions(t *testing.T) {
 			}
 			profile := slices.Contains(r.headerLinks()["profile"], "/def/profile/OGC/0/versions-as-features")
 			unique := slices.Contains(r.headerLinks()["profile"], "/def/profile/OGC/0/versions-as-features-unique-ids")
-			if interval := strings.Contains(query, "/.") || strings.Contains(query, "01/20"); interval != (profile || unique) && !strings.Contains(query, "profile") {
+			interval := strings.Contains(query, "/.") || strings.Contains(query, "01/20")
+			if interval != (profile || unique) && !strings.Contains(query, "profile") {
 				t.Errorf("%s: profiles %q", query, r.headerLinks()["profile"])
 			}
 		}
@@ -329,11 +338,13 @@ func TestItemsSelectVersions(t *testing.T) {
 	}
 }
 
-// TestVersionedCollectionSaysSo: in its metadata, its schema and the API definition, and others say nothing.
+// TestVersionedCollectionSaysSo: its metadata, schema and API definition state the versions; those of other
+// collections do not.
 func TestVersionedCollectionSaysSo(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
-	if v, _ := a.get("/collections/areas").wants(200).json()["versioning"].(map[string]any); v["timeAxis"] != "validity-time" {
+	collection := a.get("/collections/areas").wants(200).json()
+	if v, _ := collection["versioning"].(map[string]any); v["timeAxis"] != "validity-time" {
 		t.Errorf("versioning %v", v)
 	}
 	roles := map[string]string{}
@@ -362,7 +373,7 @@ func TestVersionedCollectionSaysSo(t *testing.T) {
 	}
 }
 
-// TestLookupSelectsVersions: a point is in the divisions of now, or of the day asked for.
+// TestLookupSelectsVersions: a point lies in the current divisions, or in those of the given day.
 func TestLookupSelectsVersions(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
@@ -386,7 +397,8 @@ func TestLookupSelectsVersions(t *testing.T) {
 	}
 }
 
-// TestEndedVersionsAreKept: caches keep a version for good that ended before the settled day, where data are open; no other answer.
+// TestEndedVersionsAreKept: if data are open, caches may store a version for good that ended before the settled day.
+// No other response allows that.
 func TestEndedVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	path, err := versionedFile()
@@ -419,7 +431,8 @@ func TestEndedVersionsAreKept(t *testing.T) {
 	keyed.get("/collections/areas/items/1/versions").wants(http.StatusUnauthorized)
 }
 
-// TestTilesSelectVersions: tiles hold the versions of now, or of the day asked for, under the ids of their features.
+// TestTilesSelectVersions: tiles contain the current versions, or those of the given day, under the ids of their
+// features.
 func TestTilesSelectVersions(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
@@ -443,7 +456,8 @@ func TestTilesSelectVersions(t *testing.T) {
 	}
 }
 
-// writePast writes the municipalities of the demo: some as they are, some with a version before, and some that have ended.
+// writePast writes the municipalities of the demo: some as they are, some with an earlier version, and some that have
+// ended.
 func writePast(ctx context.Context, w store.Writer) error {
 	path, err := demoFile()
 	if err != nil {
@@ -532,8 +546,8 @@ func TestTilesOfTheFileAndOfTheDatabaseAreAlikeOnAnyDay(t *testing.T) {
 	}
 }
 
-// TestDivisionsOfADay: the collection of divisions through time has, on the first day of each version of the classification, the codes and names of its list; the
-// name without the label of the county behind it.
+// TestDivisionsOfADay: on the first day of each version of the classification, the collection of divisions through
+// time has the codes and names of its list. The names omit the county label behind them.
 func TestDivisionsOfADay(t *testing.T) {
 	t.Parallel()
 	table, err := csv.NewReader(sharedtest.Open(t, "data", "lineage",
@@ -566,7 +580,7 @@ func TestDivisionsOfADay(t *testing.T) {
 	}
 }
 
-// TestMapsOfAPointAreOfTheDayAskedFor: around a division of a past day lies what was there then, not what is there now.
+// TestMapsOfAPointAreOfTheDayAskedFor: the map of a past day draws the neighbours of that day, not the current ones.
 func TestMapsOfAPointAreOfTheDayAskedFor(t *testing.T) {
 	t.Parallel()
 	a := serveVersions(t, nil)
@@ -581,7 +595,7 @@ func TestMapsOfAPointAreOfTheDayAskedFor(t *testing.T) {
 	}
 }
 
-// withoutDrawing is a vector tile as text, without what depends on all areas: colours and ranks.
+// withoutDrawing is a vector tile as text, without the values that depend on all areas: colours and ranks.
 func withoutDrawing(t *testing.T, tile []byte) string {
 	t.Helper()
 	layers, err := mvt.Unmarshal(tile)
@@ -600,8 +614,8 @@ func withoutDrawing(t *testing.T, tile []byte) string {
 	return b.String()
 }
 
-// TestThePastStaysAsItWas: what was answered for a moment is answered again, byte for byte, when later data have been loaded. (A version that has a next one since
-// links to it, as the draft asks.)
+// TestThePastStaysAsItWas: the response for a past timestamp is the same, byte for byte, after later data have been
+// loaded. (A version that has got a successor links to it, as the draft requires.)
 func TestThePastStaysAsItWas(t *testing.T) {
 	t.Parallel()
 	later := false
@@ -624,7 +638,7 @@ func TestThePastStaysAsItWas(t *testing.T) {
 	paths = append(paths, "/lookup?lon=10.72&lat=60.05&datetime=2005-06-01",
 		"/lookup?lon=10.72&lat=60.05&datetime=2005-06-01&f=html",
 		"/collections/areas/download?f=csv&datetime=2005-06-01")
-	if !onPostGIS() { // where others write into the cluster, tiles may come before their levels
+	if !onPostGIS() { // if other tests write to the cluster, tiles may be served before their levels
 		paths = append(paths, "/collections/areas/tiles/WebMercatorQuad/5/9/16?datetime=2005-06-01")
 	}
 	ask := func() map[string]string {

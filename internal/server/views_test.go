@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAViewLeavesOtherCollectionsCached: answers about a table are cached beside a view, those about the view are not.
+// TestAViewLeavesOtherCollectionsCached: responses from a table are cached although there is a view; those from the
+// view are not.
 func TestAViewLeavesOtherCollectionsCached(t *testing.T) {
 	t.Parallel()
 	if !onPostGIS() {

@@ -20,8 +20,9 @@ const weightsHead = `# The most that a page may weigh as it is sent, HTML with g
 # what has become lighter, and raises only what no longer fits: raise nothing without a reason.
 `
 
-// TestPagesWeighNoMoreThanTheirBounds asks each page for the first time and again, while answers are kept whole and where none is (limits.answers: 0), before and after the levels that
-// maps are drawn of are made, since each may be another encoding.
+// TestPagesWeighNoMoreThanTheirBounds requests each page for the first time and again, with and without a response
+// cache (limits.answers: 0). It does so before and after the tile levels for maps are built, since each response may
+// have another encoding.
 func TestPagesWeighNoMoreThanTheirBounds(t *testing.T) {
 	t.Parallel()
 	keeping, none := openSite(t, nil), openSite(t, func(c *config.Config) { c.Limits.Answers = 0 })
@@ -57,7 +58,7 @@ func TestPagesWeighNoMoreThanTheirBounds(t *testing.T) {
 	compareWeights(t, order, weights)
 }
 
-// weight is the most that a page takes in four answers.
+// weight is the largest size of a page in four responses.
 func (a *api) weight(path string) (most int) {
 	a.t.Helper()
 	for range 4 {

@@ -39,8 +39,8 @@ func wide(t *testing.T) *api {
 	return serve(t, path, nil)
 }
 
-// TestWideTables: the page of features has some dozens of columns, fields and orders, and says where the rest is; programs and the page of a feature
-// get all of it.
+// TestWideTables: the page of features shows some dozens of columns, fields and sort orders, and links to the rest.
+// Programs and the page of a feature get all.
 func TestWideTables(t *testing.T) {
 	t.Parallel()
 	if onPostGIS() {

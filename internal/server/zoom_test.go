@@ -21,7 +21,7 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// ready asks until the geometries are simplified.
+// ready requests a page until its geometries are simplified.
 func (a *api) ready(path string) answer {
 	a.t.Helper()
 	for {
@@ -36,7 +36,7 @@ func (a *api) ready(path string) answer {
 	}
 }
 
-// edges counts the edges of areas, by feature, as they are walked; a border that two features share is walked both ways.
+// edges counts the directed edges of areas, by feature. A border that two features share occurs in both directions.
 func edges(t testing.TB, p collectionPage) (all map[[2]orb.Point]string, positions int) {
 	all = map[[2]orb.Point]string{}
 	for _, f := range p.Features {
@@ -237,7 +237,8 @@ func TestZoomLevelKeepsEveryKindOfGeometry(t *testing.T) {
 	}
 }
 
-// TestMapsOfPagesHaveSharedBorders asks for maps until levels are there, and looks for edges that two municipalities draw.
+// TestMapsOfPagesHaveSharedBorders requests maps until tile levels are built, and compares the edges that two
+// municipalities draw.
 func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
@@ -276,7 +277,8 @@ func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
 	}
 }
 
-// TestPreviewHasSharedBorders: the picture is painted of the levels of tiles as soon as there are any, and is then the same for all.
+// TestPreviewHasSharedBorders: the preview is drawn from tile levels as soon as there are any, and is then the same
+// for every request.
 func TestPreviewHasSharedBorders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
