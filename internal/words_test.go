@@ -118,17 +118,11 @@ func TestOnlyTestsAskWhetherTheRunIsShort(t *testing.T) {
 var dialect = regexp.MustCompile(`(?i)\b(told|tells?|anew|meanwhile|under way|at hand|of late|as ever|dear|` +
 	`(who|whoever|what) (asks|is asked)|(is|are|was|were) asked for)\b`)
 
-// unread reports whether a file is a test of the kit of internal/server, whose comments are not rewritten yet.
-func unread(path string) bool {
-	name, ok := strings.CutPrefix(path, "internal/server/")
-	return ok && !strings.Contains(name, "/") && strings.HasSuffix(name, "_test.go")
-}
-
 // TestCommentsUseTheGlossary looks for words of docs/develop/glossary.md that are not to be used.
 func TestCommentsUseTheGlossary(t *testing.T) {
 	t.Parallel()
 	parsed(t, func(path string, set *token.FileSet, f *ast.File) {
-		if path == "internal/words_test.go" || unread(path) {
+		if path == "internal/words_test.go" {
 			return
 		}
 		for _, group := range f.Comments {
