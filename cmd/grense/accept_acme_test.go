@@ -29,8 +29,8 @@ func TestAcceptACME(t *testing.T) {
 	const host = "divisions.example.org"
 	dir, addr, dns, metrics := t.TempDir(), freeAddress(t), freeAddress(t), freeAddress(t)
 	pool := writeTLS(t, dir) // of the authority's own address
-	runProgram(t, nil, "pebble-challtestsrv", "-dns01", dns, "-http01", "", "-https01", "", "-tlsalpn01", "",
-		"-management", freeAddress(t))
+	runProgram(t, nil, "pebble-challtestsrv", "-dns01", dns, "-defaultIPv6", "", "-http01", "", "-https01", "",
+		"-tlsalpn01", "", "-management", freeAddress(t))
 	directory := "https://" + strings.Replace(freeAddress(t), "127.0.0.1", "localhost", 1) + "/dir"
 	_, port, _ := net.SplitHostPort(addr)
 	conf := fmt.Sprintf(`{"pebble": {"listenAddress": %q, "managementListenAddress": %q, "certificate": %q,

@@ -66,6 +66,7 @@ type work struct {
 	*running
 	client       *http.Client
 	key, metrics string
+	rounds       int
 }
 
 func newWork(t *testing.T) *work {
@@ -81,7 +82,7 @@ func newWork(t *testing.T) *work {
 		t.Fatal(out)
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
-	return &work{r, &http.Client{Transport: transport}, key, m[1]}
+	return &work{running: r, client: &http.Client{Transport: transport}, key: key, metrics: m[1]}
 }
 
 func (w *work) do(t *testing.T) {
@@ -102,14 +103,17 @@ func (w *work) do(t *testing.T) {
 		io.Copy(io.Discard, res.Body)
 		res.Body.Close()
 	}
-	for i := range 5 {
+	w.rounds++
+	for i := range 5 { // the last part is new in each round, so that not all responses are cached
 		ask(http.MethodGet, fmt.Sprintf("/collections/kommuner/items?limit=%d", 1+i), w.key, "")
+		ask(http.MethodGet, fmt.Sprintf("/collections/kommuner/items?limit=1&bbox=5,59,%d.%05d,65", 6+i, w.rounds),
+			w.key, "")
 	}
 	ask(http.MethodGet, "/collections/fylker/items/03", w.key, "")
 	ask(http.MethodGet, "/collections/fylker/items", "wrong", "")
 	ask(http.MethodGet, "/nowhere", w.key, "")
 	ask(http.MethodGet, "/tiles/WebMercatorQuad/0/0/0", w.key, "")
-	ask(http.MethodPost, "/processes/echo/execution", w.key, `{"inputs":{"stringInput":"Value1"}}`,
+	ask(http.MethodPost, "/processes/echo/execution", w.key, `{"inputs":{"string":"x"},"outputs":{"string":{}}}`,
 		"Content-Type", "application/json", "Prefer", "respond-async")
 	select {
 	case w.reload <- syscall.SIGHUP:

@@ -131,14 +131,14 @@ func TestAttackHostileFiles(t *testing.T) {
 	figure(t, "  most memory", peak, 256<<20)
 }
 
-// writeTLS writes a certificate for localhost and its key into dir.
+// writeTLS writes a certificate for localhost and example.org and its key into dir.
 func writeTLS(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"},
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost", "example.org"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
