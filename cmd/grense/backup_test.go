@@ -1,13 +1,11 @@
 package main
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestABackupOfARunningServerIsRestored: keys are valid and finished jobs have their results in another data directory.
@@ -16,39 +14,9 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 	dir, next, file := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "backup.zip")
 	src := collectionsOf(t, t.TempDir(), "a", "", "a")
 	key, _ := createKey(t, dir, "--name", "kart")
-	call := func(r *running, method, path, body string) (int, string, http.Header) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, r.base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("X-API-Key", key)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Prefer", "respond-async")
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		b, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.StatusCode, string(b), res.Header
-	}
 	r := serveAsIs(t, dir, src)
-	_, _, h := call(r, "POST", "/processes/echo/execution", `{"inputs":{"string":"abc"},"outputs":{"string":{}}}`)
-	job := strings.TrimPrefix(h.Get("Location"), r.base)
-	if job == "" {
-		t.Fatal("no job was made")
-	}
-	status := ""
-	for end := time.Now().Add(patience); !strings.Contains(status, `"successful"`); {
-		if _, status, _ = call(r, "GET", job, ""); time.Now().After(end) {
-			t.Fatal(status)
-		}
-	}
-	_, want, _ := call(r, "GET", job+"/results", "")
+	job := r.finishedJob(t, key)
+	_, want := r.get(t, job+"/results", key)
 	if code, stdout, stderr := command(t, dir, "backup", file); code != 0 ||
 		!strings.Contains(stdout, "1 key, 1 finished job") {
 		t.Fatalf("status %d: %s%s", code, stdout, stderr)
@@ -66,7 +34,7 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 		t.Fatalf("status %d: %s%s", code, stdout, stderr)
 	}
 	r = serveAsIs(t, next, src)
-	if code, got, _ := call(r, "GET", job+"/results", ""); code != http.StatusOK || got != want {
+	if code, got := r.get(t, job+"/results", key); code != http.StatusOK || got != want {
 		t.Errorf("status %d: %s, want %s", code, got, want)
 	}
 }

@@ -176,12 +176,23 @@ func (r *running) exit(t *testing.T) int {
 // get asks for a path with a key ("" for none) and returns status and body.
 func (r *running) get(t *testing.T, path, key string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+path, nil)
+	code, body, _ := r.send(t, http.MethodGet, path, key, "")
+	return code, body
+}
+
+// send sends a request with a key ("" for none) and a body of JSON ("" for none).
+func (r *running) send(t *testing.T, method, path, key, body string) (int, string, http.Header) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, r.base+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if key != "" {
 		req.Header.Set("X-API-Key", key)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Prefer", "respond-async")
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -192,7 +203,24 @@ func (r *running) get(t *testing.T, path, key string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, string(b)
+	return resp.StatusCode, string(b), resp.Header
+}
+
+// finishedJob runs a job, whose result is "abc", and returns its path.
+func (r *running) finishedJob(t *testing.T, key string) string {
+	t.Helper()
+	code, text, header := r.send(t, http.MethodPost, "/processes/echo/execution", key,
+		`{"inputs":{"string":"abc"},"outputs":{"string":{}}}`)
+	job := strings.TrimPrefix(header.Get("Location"), r.base)
+	if job == "" {
+		t.Fatalf("no job: status %d, %s", code, text)
+	}
+	for end := time.Now().Add(patience); !strings.Contains(text, `"successful"`); time.Sleep(10 * time.Millisecond) {
+		if _, text = r.get(t, job, key); time.Now().After(end) {
+			t.Fatal(text)
+		}
+	}
+	return job
 }
 
 // theDemo is the demo as serve makes it, made once for all tests.

@@ -2,14 +2,11 @@ package main
 
 import (
 	"encoding/binary"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"grense/internal/state"
 )
@@ -48,35 +45,7 @@ func TestEachVersionOfTheStateIsKept(t *testing.T) {
 	home := t.TempDir()
 	key, _ := createKey(t, home, "--name", "kept")
 	r := serveAsIs(t, home, collectionsOf(t, t.TempDir(), "a", "", "a"))
-	send := func(method, path, body string) (string, http.Header) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, r.base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("X-API-Key", key)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Prefer", "respond-async")
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		b, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b), res.Header
-	}
-	_, header := send("POST", "/processes/echo/execution", `{"inputs":{"string":"abc"},"outputs":{"string":{}}}`)
-	job := header.Get("Location")[strings.LastIndex(header.Get("Location"), "/")+1:]
-	for end := time.Now().Add(patience); ; {
-		if text, _ := send("GET", "/jobs/"+job, ""); strings.Contains(text, `"successful"`) {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal(text)
-		}
-	}
+	job := strings.TrimPrefix(r.finishedJob(t, key), "/jobs/")
 	r.stop()
 	r.exit(t)
 	kept, err := os.ReadFile(filepath.Join(home, ".local/share/grense", stateFile))
