@@ -107,7 +107,7 @@ func (l *limitedListener) awaitAnswers(ctx context.Context) {
 }
 
 func peerOf(c net.Conn) netip.Addr {
-	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+	if a, ok := remoteOf(c).(*net.TCPAddr); ok {
 		peer := a.AddrPort().Addr().Unmap().WithZone("")
 		if peer.Is6() { // one subscriber has a /64 (RFC 6177)
 			p, _ := peer.Prefix(64)
@@ -182,6 +182,9 @@ func (c *limitedConn) Release() error {
 	c.held = nil
 	return err
 }
+
+// RemoteAddr returns the address of the client.
+func (c *limitedConn) RemoteAddr() net.Addr { return remoteOf(c.Conn) }
 
 func (c *limitedConn) Close() error {
 	defer c.leave()

@@ -10,13 +10,15 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"grense/internal/config"
 )
 
 // healthTimeout is the time limit of a health check.
 const healthTimeout = 5 * time.Second
 
 type healthCmd struct {
-	URL   string `arg:"" optional:"" placeholder:"URL" help:"Address of the server. Defaults to the setting addr on this machine."`
+	URL   string `arg:"" optional:"" placeholder:"URL" help:"Address of the server, or unix:PATH. Defaults to the setting addr on this machine."`
 	Ready bool   `help:"Also fail while the server cannot answer for its data (/readyz instead of /healthz)."`
 	dataFlags
 }
@@ -32,17 +34,9 @@ Examples:
 func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	client, base := &http.Client{}, strings.TrimSuffix(c.URL, "/")
-	if base == "" {
-		cfg, err := c.load(p, "", nil)
-		if err != nil {
-			return err
-		}
-		base = "http://" + localAddr(cfg.Addr)
-		if cfg.TLS.Enabled() { // the certificate has the public name, not localhost
-			base = "https://" + localAddr(cfg.Addr)
-			client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-		}
+	base, client, err := c.server(p)
+	if err != nil {
+		return err
 	}
 	path := "/healthz"
 	if c.Ready {
@@ -66,6 +60,34 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	}
 	_, err = p.Stdout.Write(text)
 	return err
+}
+
+// server returns the address of the server, and a client that reaches it.
+func (c *healthCmd) server(p *process) (base string, client *http.Client, err error) {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	client = &http.Client{Transport: transport}
+	addr, scheme := c.URL, "http://"
+	if addr == "" {
+		cfg, err := c.load(p, "", nil)
+		if err != nil {
+			return "", nil, err
+		}
+		addr = cfg.Addr
+		if cfg.TLS.Enabled() { // the certificate has the public name, not localhost
+			scheme, transport.TLSClientConfig = "https://", &tls.Config{InsecureSkipVerify: true}
+		}
+	}
+	path, socket := config.UnixSocket(addr)
+	switch {
+	case socket:
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}
+		return scheme + "localhost", client, nil
+	case c.URL == "":
+		return scheme + localAddr(addr), client, nil
+	}
+	return strings.TrimSuffix(addr, "/"), client, nil
 }
 
 // localAddr returns the address for connecting to a listener on addr from this machine. The host of addr may be empty

@@ -24,7 +24,7 @@ import (
 
 type serveCmd struct {
 	Source      string  `arg:"" optional:"" help:"A GeoPackage, another file that import reads, a folder of them, or a PostGIS database (postgres://...). Defaults to the setting source, else the demo."`
-	Addr        *string `placeholder:"HOST:PORT" help:"Address to listen on. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
+	Addr        *string `placeholder:"HOST:PORT" help:"Address to listen on, or a Unix socket, unix:/run/grense/grense.sock. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
 	Tiles       *string `placeholder:"FILE" help:"File of grense tiles export to read tiles in Web Mercator from."`
@@ -181,7 +181,12 @@ func occupy(ctx context.Context, cfg config.Config, sources config.Sources, log 
 		}
 	}
 	if s.api = socket; s.api == nil {
-		if s.api, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
+		if path, ok := config.UnixSocket(cfg.Addr); ok {
+			s.api, err = listenUnix(ctx, path, cfg.Permissions())
+		} else {
+			s.api, err = listen(ctx, cfg.Addr, "--addr")
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -405,7 +410,7 @@ func connected(ctx context.Context, conn net.Conn) context.Context {
 		}
 		conn = c.NetConn()
 	}
-	if c, ok := conn.(*net.TCPConn); ok {
+	if c, ok := conn.(interface{ SetWriteBuffer(int) error }); ok {
 		c.SetWriteBuffer(sendBuffer) // on error the system keeps its own size
 	}
 	return ctx

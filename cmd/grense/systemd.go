@@ -91,9 +91,9 @@ func (p *process) inherited() (net.Listener, error) {
 	f := os.NewFile(firstInherited, "socket of the service manager")
 	defer f.Close() // FileListener duplicates it
 	l, err := net.FileListener(f)
-	if _, tcp := l.(*net.TCPListener); err == nil && !tcp {
+	if err == nil && l.Addr().Network() != "tcp" && l.Addr().Network() != "unix" {
 		l.Close()
-		err = errors.New("it is not a TCP socket")
+		err = errors.New("it is not a socket for connections")
 	}
 	if err != nil {
 		return nil,

@@ -8,6 +8,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"strconv"
@@ -25,8 +26,12 @@ type Config struct {
 	Source string `yaml:"source" restart:"yes"`
 	// File of grense tiles export to read tiles from. Defaults to none: tiles are built from the data.
 	Tiles string `yaml:"tiles"`
-	// Address to listen on, host:port. Port 0 takes a free one. Defaults to 127.0.0.1:8080.
+	// Address to listen on, host:port, or a Unix socket, unix:/run/grense/grense.sock. Port 0 takes a free one.
+	// Defaults to 127.0.0.1:8080.
 	Addr string `yaml:"addr" restart:"yes"`
+	// Permissions of the Unix socket of addr, in octal digits. A program needs write permission to connect. Defaults to
+	// 0660: the user of Grense and its group.
+	SocketMode string `yaml:"socket_mode" restart:"yes"`
 	// Address that clients use: absolute, http or https, optionally with a path, without a slash at the end. Every link
 	// begins with it. Defaults to http://localhost:PORT, or https with TLS, or to the first host of tls.acme.
 	BaseURL string `yaml:"base_url"`
@@ -439,12 +444,13 @@ type SOAP struct {
 // Default returns the configuration of an empty file, empty environment and no flags. Its DataDir is empty.
 func Default() Config {
 	c := Config{
-		Addr:      "127.0.0.1:8080",
-		Auth:      "required",
-		LogFormat: "text",
-		LogLevel:  "info",
-		AccessLog: "all",
-		Service:   Service{},
+		Addr:       "127.0.0.1:8080",
+		SocketMode: "0660",
+		Auth:       "required",
+		LogFormat:  "text",
+		LogLevel:   "info",
+		AccessLog:  "all",
+		Service:    Service{},
 		Limits: Limits{
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       30 * time.Second,
@@ -499,18 +505,35 @@ func Default() Config {
 // Listening returns c for a server that listens on a: Addr has the real port, and BaseURL gets its default if empty.
 func (c Config) Listening(a net.Addr) Config {
 	c.Addr = a.String()
-	if _, port, err := net.SplitHostPort(c.Addr); err == nil && c.BaseURL == "" {
-		if hosts := c.TLS.ACME.Hosts; len(hosts) > 0 {
-			c.BaseURL = "https://" + hosts[0]
-			return c
-		}
+	host := "localhost"
+	if a.Network() == "unix" {
+		c.Addr = unixPrefix + c.Addr
+	} else if _, port, err := net.SplitHostPort(c.Addr); err == nil {
+		host = net.JoinHostPort(host, port)
+	}
+	if hosts := c.TLS.ACME.Hosts; len(hosts) > 0 {
+		host = hosts[0]
+	}
+	if c.BaseURL == "" {
 		scheme := "http"
 		if c.TLS.Enabled() {
 			scheme = "https"
 		}
-		c.BaseURL = scheme + "://" + net.JoinHostPort("localhost", port)
+		c.BaseURL = scheme + "://" + host
 	}
 	return c
+}
+
+// unixPrefix begins the address of a Unix socket.
+const unixPrefix = "unix:"
+
+// UnixSocket returns the path of the Unix socket that addr names. ok is false if addr is host:port.
+func UnixSocket(addr string) (path string, ok bool) { return strings.CutPrefix(addr, unixPrefix) }
+
+// Permissions returns the permissions of the Unix socket of Addr.
+func (c Config) Permissions() fs.FileMode {
+	n, _ := strconv.ParseUint(c.SocketMode, 8, 9) // validate has checked it
+	return fs.FileMode(n)
 }
 
 // Warnings returns one sentence for each setting that is allowed but likely a mistake.

@@ -104,7 +104,8 @@ func TestEverySettingIsRead(t *testing.T) {
 	c := load(t, config.Sources{File: "testdata/full.yaml"})
 	want := config.Config{
 		Source: "/srv/kart.gpkg", Tiles: "/srv/kart.pmtiles",
-		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open",
+		Addr: "0.0.0.0:80", SocketMode: "0600", BaseURL: "https://example.org/geo", DataDir: "/srv/grense",
+		Auth:        "open",
 		MetricsAddr: "127.0.0.1:9090", LogFormat: "json", LogLevel: "warn", AccessLog: "slow>2s",
 		History: "norway", Unchanging: true,
 		Cache: config.Cache{MaxAge: time.Second, TilesMaxAge: 2 * time.Second,
@@ -334,6 +335,10 @@ func TestListeningFillsTheBaseURL(t *testing.T) {
 			t.Errorf("%s: %s at %s", name, got.BaseURL, got.Addr)
 		}
 	}
+	got := config.Default().Listening(&net.UnixAddr{Name: "/run/grense.sock", Net: "unix"})
+	if got.BaseURL != "http://localhost" || got.Addr != "unix:/run/grense.sock" {
+		t.Errorf("a socket: %s at %s", got.BaseURL, got.Addr)
+	}
 }
 
 func TestWarnings(t *testing.T) {
@@ -349,6 +354,8 @@ func TestWarnings(t *testing.T) {
 		{"0.0.0.0:8080", "", "", 1},
 		{"192.0.2.1:8080", "", "", 1},
 		{":8080", "https://example.org", "", 0},
+		{"unix:/run/grense.sock", "", "", 1},
+		{"unix:/run/grense.sock", "https://example.org", "", 0},
 		{"127.0.0.1:8080", "", "0.0.0.0/0", 1},
 	} {
 		cfg := config.Default()

@@ -5,6 +5,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -79,9 +80,21 @@ func alternatives(list []string) string {
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
+// maxSocketPath is the longest path of a Unix socket, in bytes, on every system (unix(7), and 104 with the end on BSD).
+const maxSocketPath = 103
+
 func (k *checker) listening(c Config) {
 	port, err := splitAddr(c.Addr)
-	k.check(err == nil, "addr", "%q is not host:port; write for example 127.0.0.1:8080 or :8080", c.Addr)
+	if path, ok := UnixSocket(c.Addr); ok {
+		k.check(filepath.IsAbs(path) && len(path) <= maxSocketPath, "addr",
+			"%q is not the whole path of a socket, of at most %d bytes; write for example unix:/run/grense/grense.sock",
+			c.Addr, maxSocketPath)
+	} else {
+		k.check(err == nil, "addr",
+			"%q is not host:port; write for example 127.0.0.1:8080, :8080 or unix:/run/grense/grense.sock", c.Addr)
+	}
+	_, err = strconv.ParseUint(c.SocketMode, 8, 9)
+	k.check(err == nil, "socket_mode", "%q is not permissions in octal digits; write for example 0660", c.SocketMode)
 	if c.MetricsAddr != "" {
 		_, err = splitAddr(c.MetricsAddr)
 		k.check(err == nil, "metrics_addr", "%q is not host:port; write for example 127.0.0.1:9090", c.MetricsAddr)

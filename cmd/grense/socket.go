@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+)
+
+// listenUnix opens a Unix socket at path with the permissions mode. It removes a socket on which no program listens any
+// more. Its errors say what to change.
+func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
+	if err := removeStale(ctx, path); err != nil {
+		return nil, err
+	}
+	var how net.ListenConfig
+	l, err := how.Listen(ctx, "unix", path)
+	if err == nil {
+		if err = os.Chmod(path, mode); err != nil {
+			l.Close()
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("cannot listen on %s: its folder does not exist; create it, or choose another one "+
+			"with --addr", path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("no permission to listen on %s; choose a folder that you can write to with --addr", path)
+	case err != nil:
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err // does not repeat the path
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another path with --addr", path, err)
+	}
+	return l, nil
+}
+
+// removeStale removes the socket at path, if there is one, unless a program listens on it.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil // the listener reports what is wrong, if anything
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is not a socket; remove it, or choose another path with --addr", path)
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", path)
+	switch {
+	case err == nil:
+		conn.Close()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return os.Remove(path)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("no permission for the socket %s; remove it, or choose another path with --addr", path)
+	}
+	return fmt.Errorf("%s is in use by another program; stop that one, or choose another path with --addr", path)
+}
+
+// local is the address of the clients of a Unix socket: they are on this machine.
+var local = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+
+// remoteOf returns the address of the client of c.
+func remoteOf(c net.Conn) net.Addr {
+	if a := c.RemoteAddr(); a.Network() != "unix" {
+		return a
+	}
+	return local
+}
