@@ -175,7 +175,7 @@ bench-against: build ## server CPU per request of bin/grense and of an older bui
 	@test -x "$(OLD)" || { echo "OLD names a program: make bench-against OLD=/path/of/an/older/grense"; exit 1; }
 	GRENSE_BENCH_OLD="$(abspath $(OLD))" go test -count=1 -timeout 30m -run '^TestBenchAgainst$$' -v ./cmd/grense
 
-accept: build clients client-tools readers soap-clients tile-makers postgres chromium map-libraries prometheus proxies ## real clients against a running server; takes minutes
+accept: build clients qgis client-tools readers soap-clients tile-makers postgres chromium map-libraries prometheus proxies ## real clients against a running server; takes minutes
 	GRENSE_ACCEPT=1 go test -count=1 -timeout 60m -run Accept -v ./cmd/grense ./internal/geo/crs ./internal/geo/coverage ./internal/tile ./internal/geo/locate ./internal/server
 
 .PHONY: prometheus
@@ -221,6 +221,14 @@ clients:
 	  if [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "installing $(CLIENTS) for the acceptance run"; apt-get update -qq && apt-get install -y -qq $(CLIENTS) >/dev/null; fi; \
 	  { $(CLIENTS_FOUND); } || { echo "the acceptance run needs $(CLIENTS); install them"; exit 1; }; fi
+
+.PHONY: qgis
+# QGIS without a screen, which reads WMS, WMTS and vector tiles. Installed on Debian as root; GRENSE_TEST_INSTALL=0 forbids that.
+qgis:
+	@if ! /usr/bin/python3 -c "import qgis.core" 2>/dev/null && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing QGIS for the acceptance run"; apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-qgis qgis-providers >/dev/null; fi; \
+	  /usr/bin/python3 -c "import qgis.core" 2>/dev/null || echo "NOTE: there is no QGIS; what it reads is not tested"
 
 .PHONY: readers
 # Readers of downloads: Python's from PyPI into bin/readers, d3-fetch from npm, both pinned, and R's sf from Debian. GRENSE_TEST_INSTALL=0 forbids the last.

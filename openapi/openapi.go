@@ -26,6 +26,7 @@ type Input struct {
 	Contact     Contact
 	Licence     Licence
 	Terms       string // URL, or ""
+	MapSide     int    // pixels of the longest side of a map
 	Keyed       bool   // data require a key
 	Tags        []Tag
 	Operations  []Operation
@@ -136,7 +137,8 @@ func Build(in Input) ([]byte, error) {
 			paths[op.Path].(m)["post"] = post(op, get)
 		}
 	}
-	info := m{"title": in.Title, "description": in.Description, "version": in.Version}
+	info := m{"title": in.Title, "description": in.Description, "version": in.Version,
+		"x-OGC-limits": m{"maps": m{"maxWidth": in.MapSide, "maxHeight": in.MapSide}}} // OGC 20-058, 8.4
 	if c := filled(m{"name": in.Contact.Name, "url": in.Contact.URL, "email": in.Contact.Email}); len(c) > 0 {
 		info["contact"] = c
 	}

@@ -27,11 +27,15 @@ const (
 	RelSortables     = "http://www.opengis.net/def/rel/ogc/1.0/sortables"
 )
 
-// Landing is the landing page (OGC 19-072, 7.2; OGC 17-069r4, 7.2).
+// Landing is the landing page (OGC 19-072, 7.2; OGC 17-069r4, 7.2). Extent and CRS are those of the map of all data
+// (OGC 20-058, 12).
 type Landing struct {
-	Links       []Link `json:"links"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
+	Links       []Link   `json:"links"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Extent      *Extent  `json:"extent,omitempty"`
+	CRS         []string `json:"crs,omitempty"`
+	StorageCRS  string   `json:"storageCrs,omitempty"`
 }
 
 // Conformance lists the conformance classes of the service (OGC 19-072, 7.5; OGC 17-069r4, 7.4).
@@ -74,10 +78,12 @@ type Extent struct {
 	Temporal *TemporalExtent `json:"temporal,omitempty"`
 }
 
-// SpatialExtent holds one box: west, south, east, north in degrees.
+// SpatialExtent holds one box: west, south, east, north in degrees. StorageCRSBBox is a box around it in the storage
+// CRS, in the order of its axes (OGC 20-058, /req/collection-map/desc-crs).
 type SpatialExtent struct {
-	BBox [][4]float64 `json:"bbox"`
-	CRS  string       `json:"crs"`
+	BBox           [][4]float64 `json:"bbox"`
+	CRS            string       `json:"crs"`
+	StorageCRSBBox [][4]float64 `json:"storageCrsBbox,omitempty"`
 }
 
 // TemporalExtent holds one interval of RFC 3339 texts; nil is open.

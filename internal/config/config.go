@@ -384,6 +384,11 @@ type Compat struct {
 	// Whether the Web Map Service 1.3.0 is served at /wms, for clients that do not know OGC API Maps. Defaults to
 	// false.
 	WMS bool `yaml:"wms"`
+	// Whether the Web Map Tile Service 1.0.0 is served at /wmts. Defaults to false.
+	WMTS bool `yaml:"wmts"`
+	// Name of a query parameter in which clients of both may send the key, if they cannot send headers. Such keys end
+	// up in histories and logs of others. Defaults to none.
+	KeyParameter string `yaml:"key_parameter"`
 	// Whether kommuneinfo and stedsnavn answer without a key, under the limits of addresses. Defaults to false.
 	Open     bool           `yaml:"open"`
 	Kommuner Municipalities `yaml:"kommuner"`

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,8 @@ type shownByMapLibre struct {
 	Twice                  int // labels that are not the first of their feature
 	ID                     string
 	Promoted, State        bool
+	Version                string
+	Zooms                  []struct{ Zoom, Names, Twice int }
 }
 
 // shownByOpenLayers is the result of openlayers.html.
@@ -89,6 +92,32 @@ func TestAcceptMapLibreShowsTheStyleOfOneAddress(t *testing.T) {
 		if len(x.Faults) > 0 || x.Areas < 5 || x.Lines < 5 || len(x.Names) < 3 || x.Twice > 0 || x.ID == "" ||
 			!x.Promoted || !x.State || x.Colours < 20 {
 			t.Errorf("%s: %+v", path, x)
+		}
+	}
+}
+
+// TestAcceptMapLibreNamesEachFeatureOnce looks at each zoom over towns, where tiles meet, in two releases of MapLibre.
+func TestAcceptMapLibreNamesEachFeatureOnce(t *testing.T) {
+	pages := mapPages(t)
+	a := serve(t, "", nil)
+	a.settled("/tiles/WebMercatorQuad/3/2/4")
+	ctx := chromium(t, chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-gpu", false),
+		chromedp.Flag("use-angle", "swiftshader"))
+	for _, release := range []string{"5", "6"} {
+		for _, center := range []string{"10.75,59.91", "18.95,69.65", "11.25,61.6"} { // the last is a corner of tiles
+			query := url.Values{"style": {a.URL + "/style"}, "release": {release}, "center": {center},
+				"zooms": {"3,4,5,6,7,8,9,10,11,12,13,14"}}
+			x := readResult[shownByMapLibre](t, ctx, "maplibre-"+release+"-"+center,
+				pages+"/maplibre.html?"+query.Encode())
+			if len(x.Faults) > 0 || !strings.HasPrefix(x.Version, release+".") || len(x.Zooms) != 12 {
+				t.Fatalf("%s: %+v", release, x)
+			}
+			for _, z := range x.Zooms {
+				if z.Twice != 0 || z.Names == 0 && z.Zoom > 4 && z.Zoom < 11 {
+					t.Errorf("MapLibre %s at %s, zoom %d: %d names, %d of them again", x.Version, center, z.Zoom,
+						z.Names, z.Twice)
+				}
+			}
 		}
 	}
 }

@@ -53,6 +53,11 @@ func extentOf(coll *store.Collection) *ogcapi.Extent {
 	if b := coll.Extent; b != nil {
 		e.Spatial = &ogcapi.SpatialExtent{CRS: crs.CRS84.URI(), BBox: [][4]float64{{
 			Down(b.Min[0], -180), Down(b.Min[1], -90), -Down(-b.Max[0], -180), -Down(-b.Max[1], -90)}}}
+		if id := coll.Geometry.CRS; id != crs.CRS84 && !id.Own() {
+			if box, err := crs.EnvelopeOf(*b, crs.CRS84, id); err == nil {
+				e.Spatial.StorageCRSBBox = [][4]float64{id.Corners(box)}
+			}
+		}
 	}
 	if _, ok := coll.During(); ok {
 		e.Temporal = &ogcapi.TemporalExtent{TRS: "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/config"
 	"grense/internal/state"
 )
 
@@ -30,10 +31,12 @@ func (a *api) keyWith(terms state.Terms) string {
 // TestAKeyServesItsScopesAndOriginsOnly: everything else is 403, with the cure.
 func TestAKeyServesItsScopesAndOriginsOnly(t *testing.T) {
 	t.Parallel()
-	a := keyed(t)
+	a := serve(t, "", func(c *config.Config) { c.Auth, c.Compat.WMS, c.Compat.WMTS = "required", true, true })
 	one := a.keyWith(state.Terms{Scopes: "collections/kommuner processes"})
 	tiles := a.keyWith(state.Terms{Scopes: "tiles"})
+	drawn := a.keyWith(state.Terms{Scopes: "tiles/kommuner"})
 	bound := a.keyWith(state.Terms{Origins: "https://a.example https://b.example:8443"})
+	const wms = "/wms?version=1.3.0&styles=&crs=CRS:84&bbox=9,59,11,60&width=9&height=9"
 	const items, tile = "/collections/kommuner/items?limit=1", "/tiles/WebMercatorQuad/0/0/0"
 	for _, x := range []struct {
 		what, key, path string
@@ -49,6 +52,20 @@ func TestAKeyServesItsScopesAndOriginsOnly(t *testing.T) {
 		{"metadata", one, "/collections/fylker", 200, nil},
 		{"a wrong parameter of another collection", one, "/collections/fylker/items?limit=x", 403, nil},
 		{"tiles", tiles, tile, 200, nil},
+		{"a map", tiles, "/collections/kommuner/map?width=9", 200, nil},
+		{"a map of all data", tiles, "/map?width=9", 200, nil},
+		{"a tile of a map", tiles, "/map/tiles/WebMercatorQuad/0/0/0", 200, nil},
+		{"a map with a key for features", one, "/collections/kommuner/map?width=9", 403, nil},
+		{"the map of its collection", drawn, "/collections/kommuner/map?width=9", 200, nil},
+		{"the map of another collection", drawn, "/collections/fylker/map?width=9", 403, nil},
+		{"a tile of another collection", drawn, "/collections/fylker/map/tiles/WebMercatorQuad/0/0/0", 403, nil},
+		{"a map of all data with a key for one", drawn, "/map?width=9", 403, nil},
+		{"its layer by WMTS", drawn, "/wmts/1.0.0/kommuner/default/WebMercatorQuad/0/0/0.png", 200, nil},
+		{"another layer by WMTS", drawn, "/wmts/1.0.0/fylker/default/WebMercatorQuad/0/0/0.png", 403, nil},
+		{"its layer by WMS", drawn, wms + "&request=GetMap&layers=kommuner", 200, nil},
+		{"two layers by WMS", drawn, wms + "&request=GetMap&layers=kommuner,fylker", 403, nil},
+		{"features of another layer by WMS", drawn,
+			wms + "&request=GetFeatureInfo&layers=kommuner&query_layers=fylker&i=1&j=1", 403, nil},
 		{"jobs", tiles, "/jobs", 403, nil},
 		{"features", tiles, items, 403, nil},
 		{"an origin of the key", bound, items, 200, []string{"Origin", "https://a.example"}},

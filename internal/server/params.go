@@ -377,6 +377,7 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 		c.forgives = c.forgives || field
 	}
 	switch {
+	case strings.EqualFold(name, rt.KeyParam):
 	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
 		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and "+
 			"revoke this one")

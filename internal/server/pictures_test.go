@@ -8,6 +8,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -83,10 +84,11 @@ func TestMapsOfACollectionAndOfAllData(t *testing.T) {
 		"?width=1&height=1": {1, 1}, "?f=image/png&width=33&height=2": {33, 2},
 		"?scale-denominator=20000000": {}, "?center=10,60&width=50&height=40&scale-denominator=1000000": {50, 40},
 		"?bbox=10,59,11,60&width=64": {X: 64}, "?center=10.7,59.9&width=20": {X: 20},
-		"?subset=Lat(59:60),Lon(10:11)&width=40&height=40":                                             {40, 40},
-		"?subset=Lat(59:60)&subset=Lon(10:11)&height=40":                                               {Y: 40},
+		"?subset=Lat(59:60),Lon(10:11)&width=40&height=40": {40, 40},
+		"?subset=Lat(59:60)":                             {},
+		"?subset=Lat(59:60)&subset=Lon(10:11)&height=40": {Y: 40},
 		"?subset=E(250000:260000),N(6640000:6650000)&subset-crs=[EPSG:25833]&scale-denominator=500000": {},
-		"?bbox=179,59,-179,60&width=64":                                                                {X: 64}} {
+		"?bbox=179,59,-179,60&width=64": {X: 64}} {
 		img := a.get("/collections/kommuner/map" + query).picture()
 		if s := img.Bounds().Size(); size.X > 0 && s.X != size.X || size.Y > 0 && s.Y != size.Y ||
 			max(s.X, s.Y) > 4096 {
@@ -195,7 +197,7 @@ func TestNonsenseOfMapsIsRefused(t *testing.T) {
 		"center=1", "center=NaN,1", "center=10,60&center-crs=EPSG:9999", "crs=EPSG:2154", "crs=", "bbox-crs=x",
 		"scale-denominator=0", "scale-denominator=-5", "scale-denominator=Inf", "scale-denominator=5&bbox=9,59,11,60",
 		"bbox=9,59,11,60&width=10&scale-denominator=5000", "mm-per-pixel=0", "bgcolor=nocolour", "bgcolor=12",
-		"bgcolor=url(x)", "void-color=1", "transparent=yes", "void-transparent=1", "subset=Lat(59:60)",
+		"bgcolor=url(x)", "void-color=1", "transparent=yes", "void-transparent=1", "subset=Lat(59)",
 		"subset=Foo(1:2)",
 		"subset=Lat(59:60),Lat(59:60)", "subset=Lon(10),Lat(59:60)", "subset=(",
 		"subset=Lat(59:60),Lon(10:11)&bbox=1,2,3,4",
@@ -273,7 +275,7 @@ func TestMapsAreLinked(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s has no link to its map", path)
 		}
-		a.get(strings.TrimPrefix(l.Href, a.URL) + "&width=32").picture()
+		a.get(strings.TrimPrefix(l.Href, a.URL) + "?width=32").picture()
 	}
 }
 
@@ -323,9 +325,17 @@ func TestWMSAnswersOldClients(t *testing.T) {
 	if img := a.get(get + "&crs=CRS:84&bbox=-30,40,-29,41&TRANSPARENT=TRUE").picture(); opaque(img) != 0 {
 		t.Error("the map is not transparent")
 	}
+	if img := a.get(get + "&crs=CRS:84&bbox=-10,91,10,110&TRANSPARENT=TRUE").picture(); opaque(img) != 0 {
+		t.Error("there is something north of the pole")
+	}
+	twice := a.get(strings.Replace(get, "fylker,kommuner", "kommuner,fylker,kommuner", 1) +
+		"&crs=EPSG:4258&bbox=59,9,60,11").picture()
+	if apart(twice, north) != 0 {
+		t.Error("a layer that stands twice is not drawn where it stands last")
+	}
 	a.get("/wms?request=GetLegendGraphic&layer=kommuner&format=image/png").picture()
-	const info = "/wms?request=GetFeatureInfo&layers=kommuner&query_layers=kommuner&crs=CRS:84&bbox=9,59,11,60" +
-		"&width=200&height=200&i=100&j=50"
+	const info = "/wms?version=1.3.0&request=GetFeatureInfo&layers=kommuner&query_layers=kommuner&crs=CRS:84" +
+		"&bbox=9,59,11,60&width=200&height=200&i=100&j=50"
 	var found struct {
 		Features []struct {
 			ID         string
@@ -341,20 +351,198 @@ func TestWMSAnswersOldClients(t *testing.T) {
 			t.Errorf("%s: %s", media, s)
 		}
 	}
-	for query, code := range map[string]string{"request=Nothing": "OperationNotSupported",
-		"request=GetMap&layers=nothing&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":                  "LayerNotDefined",
-		"request=GetMap&layers=fylker&styles=pink&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":       "StyleNotDefined",
-		"request=GetMap&layers=fylker&crs=EPSG:1&bbox=1,1,2,2&width=9&height=9":                   "InvalidCRS",
-		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&format=image/tiff": "InvalidFormat",
-		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=99999&height=9":               "",
-		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,1,1&width=9&height=9":                   "",
-		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=9&j=0":   "InvalidPoint",
-		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=0&j=0" +
-			"&info_format=x": "InvalidFormat"} {
+	const of, box = "version=1.3.0&request=GetMap&width=9&height=9&layers=fylker", "&crs=CRS:84&bbox=1,1,2,2"
+	for query, code := range map[string]string{
+		"request=Nothing":                                                     "OperationNotSupported",
+		of + "x" + box:                                                        "LayerNotDefined",
+		of + box + "&styles=pink":                                             "StyleNotDefined",
+		of + "&bbox=1,1,2,2&crs=EPSG:1":                                       "InvalidCRS",
+		of + box + "&format=image/tiff":                                       "InvalidFormat",
+		of + "&crs=CRS:84&bbox=1,1,1,1":                                       "",
+		of + "&crs=CRS:84&bbox=2,1,1,2":                                       "",
+		of + "&crs=CRS:84&bbox=1,1,NaN,2":                                     "",
+		strings.TrimPrefix(of, "version=1.3.0&") + box:                        "",
+		strings.Replace(of, "width=9", "width=99999", 1) + box:                "",
+		strings.Replace(of, "GetMap", "GetFeatureInfo", 1) + box + "&i=9&j=0": "InvalidPoint",
+		strings.Replace(of, "GetMap", "GetFeatureInfo", 1) + box + "&i=0&j=0&info_format=x": "InvalidFormat",
+	} {
 		r := a.get("/wms?" + query).wants(400)
 		if s := string(r.Body); !strings.Contains(s, "<ServiceExceptionReport") || !strings.Contains(s, code) {
 			t.Errorf("%s: %s", query, s)
 		}
 	}
 	serve(t, "", nil).get("/wms?request=GetCapabilities").wants(404)
+}
+
+func TestWMTSAnswersOldClients(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Compat.WMTS = true })
+	for _, path := range []string{"/wmts?service=WMTS&request=GetCapabilities", "/wmts/1.0.0/WMTSCapabilities.xml"} {
+		doc := string(a.get(path, "Accept-Encoding", "identity").wants(200).Body)
+		for _, part := range []string{"<ows:Identifier>kommuner</ows:Identifier>", "utm33n",
+			"urn:ogc:def:crs:EPSG::25833",
+			"/wmts/1.0.0/kommuner/{Style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png",
+			"<TopLeftCorner>-2500000 9045984</TopLeftCorner>", "ServiceProvider"} {
+			if !strings.Contains(doc, part) {
+				t.Errorf("%s lacks %s", path, part)
+			}
+		}
+	}
+	const query = "/wmts?service=WMTS&version=1.0.0&layer=kommuner&style=default" +
+		"&tilematrixset=WebMercatorQuad&tilematrix=5"
+	const tile = query + "&tilerow=8&tilecol=16&format=image/png"
+	a.settled("/collections/kommuner/map/tiles/WebMercatorQuad/5/8/16")
+	const path = "/wmts/1.0.0/kommuner/default/WebMercatorQuad/5/8/16"
+	one, two := a.get(path+".png").picture(), a.get(tile+"&request=GetTile").picture()
+	three := a.get("/collections/kommuner/map/tiles/WebMercatorQuad/5/8/16").picture()
+	if apart(one, two) != 0 || apart(one, three) != 0 || opaque(one) == 0 {
+		t.Error("a tile is not the same at all addresses")
+	}
+	if r := a.get(path + ".jpg").wants(200); r.Header.Get("Content-Type") != "image/jpeg" {
+		t.Error(r.Header)
+	}
+	whole := one.(interface {
+		SubImage(image.Rectangle) image.Image
+	})
+	at := image.Pt(0, 0) // inside a municipality
+	for y := 20; y < 236 && at.X == 0; y++ {
+		for x := 20; x < 236; x++ {
+			if opaque(whole.SubImage(image.Rect(x-6, y-6, x+7, y+7))) == 13*13 {
+				at = image.Pt(x, y)
+				break
+			}
+		}
+	}
+	info := fmt.Sprintf("&i=%d&j=%d&infoformat=", at.X, at.Y)
+	for _, media := range []string{"text/plain", "text/html", "application/json"} {
+		s := string(a.get(tile + "&request=GetFeatureInfo" + info + media).wants(200).plain())
+		if !strings.Contains(s, "navn") {
+			t.Errorf("%s: %s", media, s)
+		}
+	}
+	s := string(a.get(fmt.Sprintf("%s/%d/%d.json", path, at.Y, at.X)).wants(200).plain())
+	if !strings.Contains(s, "navn") {
+		t.Error(s)
+	}
+	a.get("/wmts/1.0.0/WMTSCapabilities.xml", "Accept", "example/unknown").wants(406)
+	serve(t, "", nil).get("/wmts?service=WMTS&request=GetCapabilities").wants(404)
+}
+
+// TestExceptionsOfWMTSAreThoseOfTheStandard: OGC 07-057r7, tables 17, 23 and 28.
+func TestExceptionsOfWMTSAreThoseOfTheStandard(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Compat.WMTS = true })
+	good := map[string]string{"service": "WMTS", "request": "GetTile", "version": "1.0.0", "layer": "kommuner",
+		"style": "default", "format": "image/png", "tilematrixset": "WebMercatorQuad", "tilematrix": "5",
+		"tilerow": "8", "tilecol": "16"}
+	ask := func(changes ...string) answer {
+		q := url.Values{}
+		for name, v := range good {
+			q.Set(name, v)
+		}
+		for i := 0; i < len(changes); i += 2 {
+			if q.Set(changes[i], changes[i+1]); changes[i+1] == "" {
+				q.Del(changes[i])
+			}
+		}
+		return a.get("/wmts?" + q.Encode())
+	}
+	ask().wants(200)
+	info := []string{"request", "GetFeatureInfo", "i", "1", "j", "1", "infoformat", "text/plain"}
+	ask(info...).wants(200)
+	for _, x := range []struct{ code, locator, changes string }{
+		{"MissingParameterValue", "Service", "service="},
+		{"InvalidParameterValue", "Service", "service=WMS"},
+		{"MissingParameterValue", "Request", "request="},
+		{"InvalidParameterValue", "Request", "request=GetMap"},
+		{"MissingParameterValue", "Version", "version="},
+		{"InvalidParameterValue", "Version", "version=2.0.0"},
+		{"MissingParameterValue", "Layer", "layer="},
+		{"InvalidParameterValue", "Layer", "layer=nothing"},
+		{"InvalidParameterValue", "Layer", "layer=kommuner,fylker"},
+		{"MissingParameterValue", "Style", "style="},
+		{"InvalidParameterValue", "Style", "style=pink"},
+		{"InvalidParameterValue", "Style", "style=light,dark"},
+		{"MissingParameterValue", "Format", "format="},
+		{"InvalidParameterValue", "Format", "format=image/svg+xml"},
+		{"InvalidParameterValue", "TileMatrixSet", "tilematrixset=nothing"},
+		{"InvalidParameterValue", "TileMatrix", "tilematrix=x"},
+		{"InvalidParameterValue", "TileMatrix", "tilematrix=99"},
+		{"InvalidParameterValue", "TileRow", "tilerow=x"},
+		{"TileOutOfRange", "TileRow", "tilerow=32"},
+		{"TileOutOfRange", "TileCol", "tilecol=-1"},
+		{"TileOutOfRange", "TileCol", "tilecol=99999999999999999999"},
+		{"MissingParameterValue", "I", "info i="},
+		{"PointIJOutOfRange", "I", "info i=256"},
+		{"PointIJOutOfRange", "J", "info j=-1"},
+		{"InvalidParameterValue", "J", "info j=x"},
+		{"MissingParameterValue", "InfoFormat", "info infoformat="},
+		{"InvalidParameterValue", "InfoFormat", "info infoformat=x"},
+		{"VersionNegotiationFailed", "", "request=GetCapabilities acceptversions=0.9.0"},
+		{"InvalidParameterValue", "Sections", "request=GetCapabilities sections=Bogus"},
+	} {
+		var changes []string
+		for part := range strings.FieldsSeq(x.changes) {
+			if part == "info" {
+				changes = append(changes, info...)
+				continue
+			}
+			name, v, _ := strings.Cut(part, "=")
+			changes = append(changes, name, v)
+		}
+		want := `<Exception exceptionCode="` + x.code + `"`
+		if x.locator != "" {
+			want += ` locator="` + x.locator + `"`
+		}
+		if s := string(ask(changes...).wants(400).Body); !strings.Contains(s, want+">") {
+			t.Errorf("%s: %s", x.changes, s)
+		}
+	}
+	s := string(ask("request", "GetCapabilities", "sections", "Contents").wants(200).plain())
+	if strings.Contains(s, "ServiceProvider") || !strings.Contains(s, "<Contents>") {
+		t.Error("the sections were not chosen")
+	}
+	for _, path := range []string{"kommuner/default/WebMercatorQuad/5/99/16.png", "kommuner/default/nothing/5/8/16.png",
+		"kommuner/default/WebMercatorQuad/5/8/16.tif", "nothing/default/WebMercatorQuad/5/8/16.png",
+		"kommuner/default/WebMercatorQuad/5/8/16/1/1.xml"} {
+		if s := string(a.get("/wmts/1.0.0/" + path).wants(404).Body); !strings.Contains(s, "<Exception ") {
+			t.Errorf("%s: %s", path, s)
+		}
+	}
+}
+
+// TestKeysOfOldClients: descriptions need no key, data do, and a key in a parameter counts only where it is configured.
+func TestKeysOfOldClients(t *testing.T) {
+	t.Parallel()
+	const tile = "/wmts/1.0.0/kommuner/default/WebMercatorQuad/0/0/0.png"
+	const picture = "/wms?version=1.3.0&request=GetMap&layers=fylker&styles=&crs=CRS:84&bbox=9,59,11,60" +
+		"&width=9&height=9"
+	for _, name := range []string{"", "apikey"} {
+		a := serve(t, "", func(c *config.Config) {
+			c.Auth, c.Compat = "required", config.Compat{WMS: true, WMTS: true, KeyParameter: name}
+		})
+		for _, path := range []string{"/wms?request=GetCapabilities", "/wmts?service=WMTS&request=GetCapabilities",
+			"/wmts/1.0.0/WMTSCapabilities.xml"} {
+			a.get(path).wants(200)
+		}
+		inQuery := 400 // a key in an address
+		if name != "" {
+			inQuery = 200
+		}
+		for _, path := range []string{tile, picture} {
+			with := "?ApiKey="
+			if strings.Contains(path, "?") {
+				with = "&ApiKey="
+			}
+			a.get(path).wants(401)
+			a.get(path, "Authorization", basic("any", a.key)).wants(200)
+			r := a.get(path + with + a.key).wants(inQuery)
+			for name := range r.Header {
+				if strings.Contains(r.Header.Get(name), a.key) {
+					t.Errorf("the key is in %s of %s", name, path)
+				}
+			}
+			a.get(path + with + "wrong").wants(401)
+		}
+	}
 }

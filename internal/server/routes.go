@@ -26,6 +26,7 @@ type Route struct {
 	Schema      schemaOf        // of the JSON response, in the API definition
 	Data        bool            // needs a key
 	Scope       string          // that a key must have, as ScopeTiles; "": apikey.ScopeCollections
+	KeyParam    string          // query parameter that may hold the key, in any case; "": none
 	Fields      bool            // queryables of the collection are query parameters, too
 	Classes     []string        // conformance classes that the route passes
 	Get         func(*Call) (*Answer, error)

@@ -9,6 +9,7 @@
 package crs
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/paulmach/orb"
@@ -46,6 +47,18 @@ func (id ID) Geographic() bool {
 func (id ID) NorthFirst() bool {
 	s := id.find()
 	return s != nil && s.northFirst
+}
+
+// Corners returns a box as a document has it: its lower and its upper corner in the axis order of the authority,
+// rounded outwards to Decimals.
+func (id ID) Corners(b orb.Bound) [4]float64 {
+	k := math.Pow10(id.Decimals())
+	c := [4]float64{math.Floor(b.Min[0]*k) / k, math.Floor(b.Min[1]*k) / k, math.Ceil(b.Max[0]*k) / k,
+		math.Ceil(b.Max[1]*k) / k}
+	if id.NorthFirst() {
+		c[0], c[1], c[2], c[3] = c[1], c[0], c[3], c[2]
+	}
+	return c
 }
 
 // Decimals returns the usual number of decimals of coordinates: 7 for degrees, 2 for metres.

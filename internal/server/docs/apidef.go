@@ -9,6 +9,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/openapi"
@@ -85,7 +86,7 @@ const maxListed = 1000
 func (c *call) definition() openapi.Input {
 	svc := &c.s.Config.Service
 	in := openapi.Input{BaseURL: c.Base(), Title: svc.Title.In(c.Lang), Description: svc.Description.In(c.Lang),
-		Version: c.s.Version, Terms: svc.Terms,
+		Version: c.s.Version, Terms: svc.Terms, MapSide: drawing.MostPixels,
 		Contact: openapi.Contact{Name: svc.Contact.Name, URL: svc.Contact.URL, Email: svc.Contact.Email},
 		Licence: openapi.Licence{Name: svc.Licence.Name, URL: svc.Licence.URL}, Keyed: c.s.Config.Auth != "open"}
 	if in.Version == "" {

@@ -7,9 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"grense/api/ogcapi"
 	"grense/internal/config"
+	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/store"
@@ -57,8 +61,8 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 				Href: b + "/style?f=json"},
 			ogcapi.Link{Rel: ogcapi.RelTilesetsMap, Type: server.AsJSON.Media, Title: "Map tiles of all collections",
 				Href: b + "/map/tiles?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map of all collections", Href: b +
-				"/map?f=png"},
+			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map of all collections",
+				Href: b + "/map"},
 			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsHTML.Media, Title: "Map of all collections as HTML",
 				Href: b + "/map?f=html", Hreflang: server.Hreflang},
 			ogcapi.Link{Rel: ogcapi.RelStyles, Type: server.AsJSON.Media, Title: "Styles of maps",
@@ -80,7 +84,13 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service",
 			Href: svc.Terms, Hreflang: server.Hreflang})
 	}
-	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
+	doc := ogcapi.Landing{Links: links, Title: title, Description: description, Extent: c.extent()}
+	for _, id := range drawing.CommonCRS(c.Tiled(nil)) {
+		doc.CRS = append(doc.CRS, id.URI())
+	}
+	if doc.Extent != nil {
+		doc.StorageCRS = c.storageCRS(doc.Extent.Spatial)
+	}
 	view := landingView{Landing: doc, Collections: c.summaries(), Publisher: publisher(svc),
 		Keyed: s.Config.Auth != "open", Divisions: len(c.Divisions()) > 0, Changes: s.Changes != nil}
 	a := &server.Answer{JSON: doc, LD: func() any { return c.CatalogLD(links) }, Links: links}
@@ -91,6 +101,42 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 	a.Page = &page.Page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" ||
 		view.Searches != nil}
 	return a, nil
+}
+
+// extent returns a box around all data that have maps, in degrees; nil if there are none.
+func (c *call) extent() *ogcapi.Extent {
+	var all *ogcapi.Extent
+	for _, coll := range c.Tiled(nil) {
+		e := c.Summary(coll).Extent
+		if e == nil || e.Spatial == nil {
+			continue
+		}
+		if all == nil {
+			all = &ogcapi.Extent{Spatial: &ogcapi.SpatialExtent{CRS: e.Spatial.CRS, BBox: e.Spatial.BBox}}
+			continue
+		}
+		a, b := &all.Spatial.BBox[0], e.Spatial.BBox[0]
+		*a = [4]float64{min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])}
+	}
+	return all
+}
+
+// storageCRS returns the reference system in which all data with maps are stored, and sets their box in it; "" if they
+// differ.
+func (c *call) storageCRS(of *ogcapi.SpatialExtent) string {
+	colls := c.Tiled(nil)
+	id := colls[0].Geometry.CRS
+	if id.Own() || slices.ContainsFunc(colls, func(x *store.Collection) bool { return x.Geometry.CRS != id }) {
+		return ""
+	}
+	if b := of.BBox[0]; id != crs.CRS84 {
+		box, err := crs.EnvelopeOf(orb.Bound{Min: orb.Point{b[0], b[1]}, Max: orb.Point{b[2], b[3]}}, crs.CRS84, id)
+		if err != nil {
+			return ""
+		}
+		of.StorageCRSBBox = [][4]float64{id.Corners(box)}
+	}
+	return id.URI()
 }
 
 // summaries describes the public collections.

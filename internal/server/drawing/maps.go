@@ -2,6 +2,7 @@
 package drawing
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +19,9 @@ const (
 	mostNear     = 40       // features around the one of a page
 	outlineBytes = 32 << 20 // of cached outlines
 )
+
+// MostPixels bounds the width and the height of a picture.
+const MostPixels = 4096
 
 // Maps caches what the maps of all pages share. It is safe for concurrent use.
 type Maps struct {
@@ -47,6 +51,22 @@ func CRS(coll *store.Collection) crs.ID {
 		return crs.UTM33
 	}
 	return crs.CRS84
+}
+
+// CommonCRS returns the reference systems that all of some collections are offered in; at least CRS84.
+func CommonCRS(colls []*store.Collection) (ids []crs.ID) {
+	for i, coll := range colls {
+		of := server.OfferedCRS(coll)
+		if i == 0 {
+			ids = of
+			continue
+		}
+		ids = slices.DeleteFunc(ids, func(id crs.ID) bool { return !slices.Contains(of, id) })
+	}
+	if ids == nil {
+		ids = []crs.ID{crs.CRS84}
+	}
+	return ids
 }
 
 // norwegianTowns are small areas whose names help readers to find their way on a map of Norway.

@@ -209,7 +209,7 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 				"Styles of maps of this collection as HTML")
 		}
 		add(ogcapi.RelTilesetsMap, server.AsJSON.Media, here+"/map/tiles?f=json", "Map tiles of this collection")
-		add(ogcapi.RelMap, server.AsPNG.Media, here+"/map?f=png", "Map of this collection")
+		add(ogcapi.RelMap, server.AsPNG.Media, here+"/map", "Map of this collection")
 		add(ogcapi.RelMap, server.AsHTML.Media, here+"/map?f=html", "Map of this collection as HTML")
 	}
 	links = append(links, c.downloadLinks(coll)...)

@@ -54,7 +54,7 @@ func (c *call) answer(w http.ResponseWriter, v *view) error {
 	h := w.Header()
 	c.DataHeaders(w)
 	h.Set("Content-Type", c.Format.ContentType())
-	if v.set == nil {
+	if v.set == nil && !c.Route.Lenient {
 		h.Set("Link", wire.LinkHeader(c.SelfLinks(c.path())))
 	}
 	if v.crs != crs.CRS84 {
@@ -81,10 +81,14 @@ func tagOf(body []byte) string {
 
 // path is where the map of the call is, below the mount.
 func (c *call) path() string {
-	if c.Collection != nil {
-		return "/collections/" + c.Collection.ID + "/map"
+	path := "/map"
+	if c.style != nil {
+		path = "/styles/" + c.style.ID + path
 	}
-	return "/map"
+	if c.Collection != nil {
+		path = "/collections/" + c.Collection.ID + path
+	}
+	return path
 }
 
 // corners writes the box of a view in the axis order of its CRS.

@@ -54,13 +54,17 @@ func (c *call) legendDrawing() (*render.Drawing, error) {
 		caption := render.Caption{Text: c.TitleOf(at.Collection), Size: legendText * k, Color: c.inkOf(),
 			At: render.Point{X: float32(k * (2*legendPad + legendSample)), Y: float32(k * float64(top+20))}}
 		m.Captions = append(m.Captions, caption)
-		m.Width = max(m.Width, int(math.Ceil(float64(caption.At.X)+render.WidthOf(caption)+k*legendPad)))
+		m.Width = max(m.Width, legendWidth(caption, k))
 		m.Zoom = max(m.Zoom, shownFrom(m.Rules, at.Collection.ID))
 	}
-	m.Height = int(math.Ceil(k * float64(2*legendPad+legendRow*len(m.Captions))))
-	m.Width = min(max(m.Width, int(k*(3*legendPad+legendSample))), mostPixels)
-	m.Height = min(m.Height, mostPixels)
+	m.Height = min(int(math.Ceil(k*float64(2*legendPad+legendRow*len(m.Captions)))), mostPixels)
 	return c.paint(m.Width*m.Height, func(ctx context.Context) (*render.Drawing, error) { return render.Draw(ctx, m) })
+}
+
+// legendWidth is how wide a legend with a caption is, in pixels.
+func legendWidth(caption render.Caption, k float64) int {
+	w := k*(3*legendPad+legendSample) + render.WidthOf(caption)
+	return min(int(math.Ceil(w)), mostPixels)
 }
 
 // inkOf is the colour of letters on the ground of the theme.

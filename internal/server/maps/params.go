@@ -9,6 +9,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/tiles"
 	"grense/internal/style"
 	"grense/openapi"
@@ -48,8 +49,7 @@ type lookOf interface{ lookOf() *look }
 
 func (l *look) lookOf() *look { return l }
 
-// mostPixels bounds the width and the height of a picture.
-const mostPixels = 4096
+const mostPixels = drawing.MostPixels
 
 // side reads a width or a height.
 func side(name, v string) (int, error) {
@@ -95,12 +95,12 @@ var mapParameters = append([]*server.Param{
 	crsParam("center-crs", "map-center-crs", "CRS of center; default CRS84",
 		func(p *mapParams) *crs.ID { return &p.centerCRS }),
 	{Name: "subset", Repeat: true, Description: "Box that the map shows, by its axes: Lat and Lon, or E and N, such " +
-		"as Lat(59:60),Lon(10:11)", Schema: map[string]any{"type": "array", "minItems": 1,
+		"as Lat(59:60),Lon(10:11). One axis alone is enough", Schema: map[string]any{"type": "array", "minItems": 1,
 		"items": map[string]any{"type": "string", "minLength": 1}},
 		Parse: server.Into(func(_ *server.Call, p *mapParams, v []string) error {
 			p.subset = v
-			_, err := subsetBox(v, crs.CRS84)
-			if _, inMetres := subsetBox(v, crs.UTM33); inMetres == nil {
+			_, _, err := subsetBox(v, crs.CRS84)
+			if _, _, inMetres := subsetBox(v, crs.UTM33); inMetres == nil {
 				return nil // subset-crs decides later
 			}
 			return err
@@ -207,20 +207,7 @@ func uris(ids []crs.ID) []string {
 }
 
 // offered are the CRSs in which all collections of the map are.
-func (p *mapParams) offered() (ids []crs.ID) {
-	for i, at := range p.Calls() {
-		of := server.OfferedCRS(at.Collection)
-		if i == 0 {
-			ids = of
-			continue
-		}
-		ids = slices.DeleteFunc(ids, func(id crs.ID) bool { return !slices.Contains(of, id) })
-	}
-	if ids == nil {
-		ids = []crs.ID{crs.CRS84}
-	}
-	return ids
-}
+func (p *mapParams) offered() []crs.ID { return drawing.CommonCRS(p.Collections()) }
 
 // centerNumbers returns the numbers of center, in the axis order of center-crs; nil if one is no number.
 func (p *mapParams) centerNumbers() (v []float64) {
@@ -239,10 +226,9 @@ func (p *mapParams) badCenter() error {
 		"give two coordinates of %s with a comma between them, such as 10.75,59.91 in CRS84", or84(p.centerCRS))
 }
 
-// subsetBox reads subset: the sides of a box by its axes, x before y. Axes are Lat and Lon in degrees, E and N in
-// metres; X and Y are understood as well.
-func subsetBox(parts []string, in crs.ID) (box [2][2]float64, err error) {
-	var seen [2]bool
+// subsetBox reads subset: the sides of a box by its axes, x before y, and which of them it names. Axes are Lat and Lon
+// in degrees, E and N in metres; X and Y are understood as well.
+func subsetBox(parts []string, in crs.ID) (box [2][2]float64, seen [2]bool, err error) {
 	text := strings.Join(parts, ",")
 	bad := func(cure string) error {
 		names := "Lon(10:11),Lat(59:60)"
@@ -255,7 +241,7 @@ func subsetBox(parts []string, in crs.ID) (box [2][2]float64, err error) {
 		name, rest, ok := strings.Cut(strings.TrimSpace(part), "(")
 		low, high, interval := strings.Cut(strings.TrimSuffix(rest, ")"), ":")
 		if !ok || !strings.HasSuffix(rest, ")") || !interval {
-			return box, bad("each axis has an interval")
+			return box, seen, bad("each axis has an interval")
 		}
 		axis := -1
 		switch strings.ToLower(name) {
@@ -271,18 +257,15 @@ func subsetBox(parts []string, in crs.ID) (box [2][2]float64, err error) {
 		b, okB := server.PlainNumber(high)
 		switch {
 		case axis < 0:
-			return box, bad("there is no axis " + server.Clip(name) + " in " + in.String())
+			return box, seen, bad("there is no axis " + server.Clip(name) + " in " + in.String())
 		case seen[axis]:
-			return box, bad("an axis stands twice")
+			return box, seen, bad("an axis stands twice")
 		case !okA || !okB:
-			return box, bad("an interval has two numbers")
+			return box, seen, bad("an interval has two numbers")
 		}
 		box[axis], seen[axis] = [2]float64{a, b}, true
 	}
-	if !seen[0] || !seen[1] {
-		return box, bad("both axes are needed")
-	}
-	return box, nil
+	return box, seen, nil
 }
 
 // finite reports whether all numbers are.

@@ -4,11 +4,13 @@ package maps
 
 import (
 	"net/http"
+	"slices"
 
 	"grense/internal/server"
 	"grense/internal/server/drawing"
 	"grense/internal/server/points"
 	"grense/internal/server/tiles"
+	"grense/internal/style"
 )
 
 // maps1 begins the names of conformance classes (OGC 20-058).
@@ -28,11 +30,15 @@ type call struct {
 	points.Finder
 	s *surface
 	p *mapParams
+
+	style *server.MapStyle // that the path names; nil: none
+	file  *style.Style     // layers of one that is not ours
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
 	return func(c *server.Call, w http.ResponseWriter) error {
-		return h(&call{c, s.drawing.Drawing(c), s.points.Finder(c), s, c.Params.(*mapParams)}, w)
+		return h(&call{Call: c, Drawing: s.drawing.Drawing(c), Finder: s.points.Finder(c), s: s,
+			p: c.Params.(*mapParams)}, w)
 	}
 }
 
@@ -50,35 +56,40 @@ func Routes(k *server.Kit, m *drawing.Maps, p *points.Indexes) []server.Route {
 	params := append(append([]*server.Param{}, mapParameters...), tiles.Filters...)
 	tileParams := append(append([]*server.Param{}, sizeParameters...), tiles.Filters...)
 	whole := append([]*server.Param{tiles.ParamCollections}, params...)
-	return append([]server.Route{
+	routes := []server.Route{
 		{Path: "/collections/{collectionId}/map", Op: "collection.getMap", After: "getStyle", Tag: "Maps",
 			Summary: "A map of a collection",
 			Description: "The features of the collection as a picture, drawn as its style says: of all of it, or of " +
 				"a part of it, in any size up to 4096 by 4096 pixels (OGC 20-058).",
-			Data: true, Drawn: true, Draws: true, Params: params, New: newMapParams, Formats: forms,
-			Stream: s.stream(s.picture), Kept: true,
-			Classes: []string{maps1 + "core", maps1 + "collection-map", maps1 + "display-resolution", maps1 + "crs",
+			Data: true, Scope: server.ScopeTiles, Drawn: true, Draws: true, Params: params, New: newMapParams,
+			Formats: forms,
+			Stream:  s.stream(s.picture), Kept: true,
+			Classes: []string{maps1 + "core", maps1 + "collection-map", maps1 + "api-operations", maps1 + "scaling",
+				maps1 + "display-resolution", maps1 + "spatial-subsetting", maps1 + "crs",
 				maps1 + "background", maps1 + "png", maps1 + "jpeg", maps1 + "svg", maps1 + "html", maps1 + "cors"}},
-		{Path: "/map", Op: "dataset.getMap", After: "collection.getMap", Tag: "Maps", Summary: "A map of all data",
+		{Path: "/map", Op: "all.dataset.getMap", After: "collection.getMap", Tag: "Maps", Summary: "A map of all data",
 			Description: "The features of several collections as one picture, the first below the others (OGC " +
 				"20-058).",
-			Data: true, Draws: true, Params: whole, New: newMapParams, Formats: forms,
-			Stream: s.stream(s.picture), Kept: true, Classes: []string{maps1 + "collections-selection"}},
+			Data: true, Scope: server.ScopeTiles, Draws: true, Params: whole, New: newMapParams, Formats: forms,
+			Stream: s.stream(s.picture), Kept: true,
+			Classes: []string{maps1 + "collections-selection", maps1 + "dataset-map"}},
 		{Path: "/collections/{collectionId}/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
-			Op: "collection.map.getTile", After: "dataset.map.getTileSet", Values: tiles.Here, Tag: "Maps",
+			Op: "collection.map.getTile", After: "all.dataset.map.getTileSet", Values: tiles.Here, Tag: "Maps",
 			Summary: "One tile of the map of a collection",
 			Description: "A tile of the map of a collection as a picture, of 256 by 256 pixels or as many as are " +
 				"asked for.",
-			Data: true, Drawn: true, Params: tileParams, New: newTileParams, Formats: []server.Format{asPNG, asJPEG},
-			Stream: s.stream(s.tile), Kept: true},
-		{Path: "/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.map.getTile",
+			Data: true, Scope: server.ScopeTiles, Drawn: true, Params: tileParams, New: newTileParams,
+			Formats: []server.Format{asPNG, asJPEG},
+			Stream:  s.stream(s.tile), Kept: true},
+		{Path: "/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "all.dataset.map.getTile",
 			After: "collection.map.getTile", Values: tiles.Here, Tag: "Maps",
 			Summary: "One tile of the map of all data",
 			Description: "A tile of the map of several collections as a picture, of 256 by 256 pixels or as many as " +
 				"are asked for.",
-			Data: true, Params: append([]*server.Param{tiles.ParamCollections}, tileParams...), New: newTileParams,
+			Data: true, Scope: server.ScopeTiles, Params: append([]*server.Param{tiles.ParamCollections},
+				tileParams...), New: newTileParams,
 			Formats: []server.Format{asPNG, asJPEG}, Stream: s.stream(s.tile), Kept: true},
-		{Path: "/collections/{collectionId}/legend", Op: "getLegend", After: "dataset.map.getTile", Tag: "Maps",
+		{Path: "/collections/{collectionId}/legend", Op: "getLegend", After: "all.dataset.map.getTile", Tag: "Maps",
 			Summary:     "Legend of the map of a collection",
 			Description: "What the symbols on the map of the collection look like.",
 			Drawn:       true, Params: lookParameters, New: newMapParams, Formats: []server.Format{asPNG, asSVG},
@@ -88,5 +99,6 @@ func Routes(k *server.Kit, m *drawing.Maps, p *points.Indexes) []server.Route {
 			Description: "What the symbols of each collection on the map look like.",
 			Params:      append([]*server.Param{tiles.ParamCollections}, lookParameters...), New: newMapParams,
 			Formats: []server.Format{asPNG, asSVG}, Stream: s.stream(s.legend)},
-	}, s.wmsRoute()...)
+	}
+	return slices.Concat(routes, s.styledRoutes(params), s.wmsRoute(), s.wmtsRoutes())
 }

@@ -27,17 +27,21 @@ func (s *surface) tile(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	v := &view{crs: set.CRS, box: set.Bound(at), set: set, reach: tileReach}
+	v := tileView(set, at)
 	if err := c.tileSize(v); err != nil {
 		return err
 	}
 	return c.answer(w, v)
 }
 
+// tileView is the view of a tile of 256 by 256 pixels.
+func tileView(set *tile.Set, at tile.Tile) *view {
+	return &view{crs: set.CRS, box: set.Bound(at), set: set, width: tile.Cells, height: tile.Cells, reach: tileReach}
+}
+
 // tileSize sets the pixels of a tile: 256 by 256 unless the request says otherwise.
 func (c *call) tileSize(v *view) error {
 	p := c.p
-	v.width, v.height = tile.Cells, tile.Cells
 	switch {
 	case p.scale > 0 && (p.width > 0 || p.height > 0):
 		return c.checkScale("a tile")

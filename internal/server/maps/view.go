@@ -190,25 +190,52 @@ func (c *call) box(in crs.ID) (b orb.Bound, boxed bool, err error) {
 		return b, true, err
 	case p.subset != nil:
 		of := or84(p.subsetCRS)
-		sides, err := subsetBox(p.subset, of)
-		if err != nil {
-			return b, true, err
+		box, err := c.subset(of)
+		if err == nil {
+			err = c.checkArea("subset", box)
 		}
-		box := orb.Bound{Min: orb.Point{sides[0][0], sides[1][0]}, Max: orb.Point{sides[0][1], sides[1][1]}}
-		if err := c.checkArea("subset", box); err != nil {
+		if err != nil {
 			return b, true, err
 		}
 		b, err = moved(box, of, in)
 		return b, true, err
 	}
+	b, err = c.whole(in)
+	return b, false, err
+}
+
+// subset is the box that the parameter of that name gives. Along an axis that it does not name, it is that of all data.
+func (c *call) subset(in crs.ID) (orb.Bound, error) {
+	sides, seen, err := subsetBox(c.p.subset, in)
+	if err != nil {
+		return orb.Bound{}, err
+	}
+	box, err := c.whole(in)
+	d := in.Domain()
+	for axis := range 2 {
+		if !seen[axis] {
+			continue
+		}
+		low, high := sides[axis][0], sides[axis][1]
+		if low > d.Max[axis] || low <= high && high < d.Min[axis] {
+			return box, problem.NotFoundf("subset lies outside of %s, which reaches from %g to %g along that axis",
+				in, d.Min[axis], d.Max[axis])
+		}
+		box.Min[axis], box.Max[axis] = low, high
+	}
+	return box, err
+}
+
+// whole is the box of all data of the map; around zero if there are none.
+func (c *call) whole(in crs.ID) (b orb.Bound, err error) {
 	var colls []orb.Bound
-	for _, at := range p.Calls() {
+	for _, at := range c.p.Calls() {
 		if e := at.Collection.Extent; e != nil {
 			colls = append(colls, *e)
 		}
 	}
 	if colls == nil {
-		return around(orb.Point{}, 1, 1), false, nil
+		return around(orb.Point{}, 1, 1), nil
 	}
 	all := colls[0]
 	for _, e := range colls[1:] {
@@ -226,7 +253,7 @@ func (c *call) box(in crs.ID) (b orb.Bound, boxed bool, err error) {
 	if w, h := b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]; w < least || h < least {
 		b = around(b.Center(), max(w, least), max(h, least))
 	}
-	return b, false, err
+	return b, err
 }
 
 // checkArea refuses a box without area. One whose west is east of its east crosses the antimeridian.

@@ -1,6 +1,7 @@
 package maps
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -17,7 +18,9 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/render"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
@@ -28,58 +31,42 @@ func (s *surface) wmsRoute() []server.Route {
 	if !s.Config.Compat.WMS {
 		return nil
 	}
-	return []server.Route{{Path: "/wms", Op: "wms", Root: true, Hidden: true, Lenient: true, NoAccept: true, Data: true,
-		Summary: "Web Map Service 1.3.0", New: newMapParams, Formats: []server.Format{asPNG},
-		Stream: s.stream(s.wms)}}
+	return []server.Route{s.oldRoute("/wms", "wms", "Web Map Service 1.3.0", wms)}
 }
 
 // wmsCall is a request to the Web Map Service.
-type wmsCall struct {
-	*call
-	asked map[string]string // parameters, by their names in upper case
-}
-
-// An exception of a service (OGC 06-042, E.1).
-type exception struct {
-	code string
-	err  error
-}
-
-func (e *exception) Error() string { return e.err.Error() }
-
-func (e *exception) Unwrap() error { return e.err }
+type wmsCall struct{ *oldCall }
 
 // wms answers a request to the Web Map Service. It reports faults as the standard has them.
-func (s *surface) wms(c *call, w http.ResponseWriter) error {
-	x := &wmsCall{c, map[string]string{}}
-	for name, v := range c.Values {
-		x.asked[strings.ToUpper(name)] = server.First(v)
-	}
+func wms(old *oldCall, w http.ResponseWriter) error {
+	x := wmsCall{old}
 	var err error
 	switch strings.ToLower(x.asked["REQUEST"]) {
 	case "getcapabilities", "capabilities", "":
 		err = x.capabilities(w)
 	case "getmap":
-		err = x.getMap(w)
+		if err = x.admit(x.asked["LAYERS"]); err == nil {
+			err = x.getMap(w)
+		}
 	case "getfeatureinfo":
-		err = x.featureInfo(w)
+		layers := cmp.Or(x.asked["QUERY_LAYERS"], x.asked["LAYERS"])
+		if err = x.admit(layers); err == nil {
+			err = x.featureInfo(w, layers)
+		}
 	case "getlegendgraphic":
 		err = x.legendGraphic(w)
 	default:
 		err = &exception{"OperationNotSupported", problem.Invalidf("request", server.Clip(x.asked["REQUEST"]),
 			"use GetCapabilities, GetMap, GetFeatureInfo or GetLegendGraphic")}
 	}
-	if err == nil || c.Begun() || errors.Is(err, store.ErrChanged) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	if k := problem.Of(err).Kind; k != problem.Invalid && k != problem.NotFound {
+	if !tellsByXML(x.call, err) {
 		return err
 	}
 	return x.refuse(w, err)
 }
 
 // refuse writes an exception.
-func (x *wmsCall) refuse(w http.ResponseWriter, err error) error {
+func (x wmsCall) refuse(w http.ResponseWriter, err error) error {
 	code := ""
 	var e *exception
 	if errors.As(err, &e) {
@@ -89,20 +76,9 @@ func (x *wmsCall) refuse(w http.ResponseWriter, err error) error {
 	if p := problem.Of(err); len(p.Faults) > 0 {
 		text = p.Faults[0].Param + ": " + p.Faults[0].Cure
 	}
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "text/xml; charset=utf-8")
-	w.WriteHeader(http.StatusBadRequest)
-	_, err = w.Write([]byte(xml.Header + `<ServiceExceptionReport version="1.3.0" xmlns="http://www.opengis.net/ogc">` +
-		"<ServiceException" + code + ">" + inXML(text) + "</ServiceException></ServiceExceptionReport>\n"))
-	return err
-}
-
-// inXML is a text as it stands in XML.
-func inXML(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
-	return b.String()
+	return writeFault(w, http.StatusBadRequest, `<ServiceExceptionReport version="1.3.0" `+
+		`xmlns="http://www.opengis.net/ogc"><ServiceException`+code+">"+inXML(text)+
+		"</ServiceException></ServiceExceptionReport>\n")
 }
 
 // pictureForms are the formats of maps by their names.
@@ -110,12 +86,20 @@ var pictureForms = map[string]server.Format{"image/png": asPNG, "image/jpeg": as
 	"image/png; mode=8bit": asPNG, "image/png8": asPNG}
 
 // look reads layers, styles, format and ground.
-func (x *wmsCall) look(layers, styles string) error {
+func (x *oldCall) look(layers, styles string) error {
+	x.p.ground = x.asked["BGCOLOR"]
 	if layers == "" {
 		return &exception{"LayerNotDefined", problem.Invalidf("layers", "", "name one or more of %s",
 			strings.Join(x.names(), ", "))}
 	}
-	if err := x.p.Choose(x.Call, layers); err != nil {
+	var names []string // each where it is drawn last
+	for _, name := range slices.Backward(strings.Split(layers, ",")) {
+		if !slices.Contains(names, name) && len(names) <= len(x.Catalog.Collections) {
+			names = append(names, name)
+		}
+	}
+	slices.Reverse(names)
+	if err := x.p.Choose(x.Call, strings.Join(names, ",")); err != nil {
 		return &exception{"LayerNotDefined", err}
 	}
 	x.p.theme = style.Light
@@ -140,16 +124,18 @@ func (x *wmsCall) look(layers, styles string) error {
 	x.Format = form
 	through := strings.EqualFold(x.asked["TRANSPARENT"], "true")
 	x.p.transparent = &through
-	if x.p.ground = x.asked["BGCOLOR"]; x.p.ground != "" {
-		if _, err := colorOf("bgcolor", x.p.ground); err != nil {
-			return err
-		}
+	if x.p.ground == "" && x.p.theme != style.Dark {
+		x.p.ground = "0xFFFFFF" // OGC 06-042, 7.3.3.10
 	}
-	return nil
+	if x.p.ground == "" {
+		return nil
+	}
+	_, err := colorOf("bgcolor", x.p.ground)
+	return err
 }
 
 // names are the layers that there are.
-func (x *wmsCall) names() (out []string) {
+func (x *oldCall) names() (out []string) {
 	for _, coll := range x.Tiled(nil) {
 		out = append(out, coll.ID)
 	}
@@ -157,7 +143,10 @@ func (x *wmsCall) names() (out []string) {
 }
 
 // view reads CRS, box and size.
-func (x *wmsCall) view() (*view, error) {
+func (x wmsCall) view() (*view, error) {
+	if x.asked["VERSION"] == "" {
+		return nil, problem.Invalidf("version", "", "use 1.3.0")
+	}
 	name := x.asked["CRS"]
 	if name == "" {
 		name = x.asked["SRS"] // of version 1.1.1
@@ -166,19 +155,19 @@ func (x *wmsCall) view() (*view, error) {
 	if name == "CRS:84" {
 		id, ok = crs.CRS84, true
 	}
-	if !ok {
+	if !ok || !slices.Contains(x.p.offered(), id) {
 		return nil, &exception{"InvalidCRS", problem.Invalidf("crs", server.Clip(name),
-			"use one of those in GetCapabilities, such as EPSG:25833")}
+			"use one of those that GetCapabilities names for each of the layers, such as EPSG:25833")}
 	}
 	order := id
 	if strings.HasPrefix(x.asked["VERSION"], "1.1") && id.NorthFirst() && id.Geographic() { // which has x first
 		order = crs.CRS84
 	}
-	b, err := cql2.ParseBBox(x.asked["BBOX"], order)
+	box, err := x.box(order)
 	if err != nil {
 		return nil, err
 	}
-	v := &view{crs: id, box: b.Box}
+	v := &view{crs: id, box: box}
 	if v.width, err = side("width", x.asked["WIDTH"]); err != nil {
 		return nil, err
 	}
@@ -188,7 +177,31 @@ func (x *wmsCall) view() (*view, error) {
 	return v, x.checkPixels(v)
 }
 
-func (x *wmsCall) getMap(w http.ResponseWriter) error {
+// box reads the box of a map, which may lie outside of the CRS: nothing is there (OGC 06-042, 7.3.3.6).
+func (x wmsCall) box(in crs.ID) (b orb.Bound, err error) {
+	text := x.asked["BBOX"]
+	parts := strings.Split(text, ",")
+	var v [4]float64
+	for i := range v {
+		if len(parts) == len(v) {
+			v[i], err = strconv.ParseFloat(strings.TrimSpace(parts[i]), 64)
+		}
+		if len(parts) != len(v) || err != nil || !finite(v[i]) {
+			return b, problem.Invalidf("bbox", server.Clip(text), "give four numbers: minx,miny,maxx,maxy in the axis "+
+				"order of the CRS")
+		}
+	}
+	if in.NorthFirst() {
+		v = [4]float64{v[1], v[0], v[3], v[2]}
+	}
+	b = orb.Bound{Min: orb.Point{v[0], v[1]}, Max: orb.Point{v[2], v[3]}}
+	if !(v[0] < v[2] && v[1] < v[3]) {
+		return b, problem.Invalidf("bbox", server.Clip(text), "the map has no area there; write minx,miny,maxx,maxy")
+	}
+	return b, nil
+}
+
+func (x wmsCall) getMap(w http.ResponseWriter) error {
 	if err := x.look(x.asked["LAYERS"], x.asked["STYLES"]); err != nil {
 		return err
 	}
@@ -199,7 +212,7 @@ func (x *wmsCall) getMap(w http.ResponseWriter) error {
 	return x.answer(w, v)
 }
 
-func (x *wmsCall) legendGraphic(w http.ResponseWriter) error {
+func (x wmsCall) legendGraphic(w http.ResponseWriter) error {
 	if err := x.look(x.asked["LAYER"], x.asked["STYLE"]); err != nil {
 		return err
 	}
@@ -219,11 +232,7 @@ type infoFeature struct {
 	names      []string
 }
 
-func (x *wmsCall) featureInfo(w http.ResponseWriter) error {
-	layers := x.asked["QUERY_LAYERS"]
-	if layers == "" {
-		layers = x.asked["LAYERS"]
-	}
+func (x wmsCall) featureInfo(w http.ResponseWriter, layers string) error {
 	if err := x.look(layers, ""); err != nil {
 		return err
 	}
@@ -231,6 +240,17 @@ func (x *wmsCall) featureInfo(w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
+	count := 1
+	if text := x.asked["FEATURE_COUNT"]; text != "" {
+		if count, err = strconv.Atoi(text); err != nil || count < 1 {
+			return problem.Invalidf("feature_count", server.Clip(text), "use a whole number of at least 1")
+		}
+	}
+	return x.infoAt(w, v, count)
+}
+
+// infoAt writes what lies at a pixel of a view.
+func (x *oldCall) infoAt(w http.ResponseWriter, v *view, count int) error {
 	i, errI := strconv.Atoi(x.asked["I"] + x.asked["X"])
 	j, errJ := strconv.Atoi(x.asked["J"] + x.asked["Y"])
 	if errI != nil || errJ != nil || i < 0 || j < 0 || i >= v.width || j >= v.height {
@@ -241,7 +261,7 @@ func (x *wmsCall) featureInfo(w http.ResponseWriter) error {
 	at := orb.Point{v.box.Min[0] + (float64(i)+.5)*cellX, v.box.Max[1] - (float64(j)+.5)*cellY}
 	var found []*infoFeature
 	for _, l := range x.p.Calls() {
-		more, err := x.infoOf(l.Collection, v, at)
+		more, err := x.infoOf(l.Collection, v, at, min(count, mostInfo))
 		if err != nil {
 			return err
 		}
@@ -251,7 +271,7 @@ func (x *wmsCall) featureInfo(w http.ResponseWriter) error {
 }
 
 // infoOf reads the features of a collection at a position: areas that hold it, and what lies some pixels around it.
-func (x *wmsCall) infoOf(coll *store.Collection, v *view, at orb.Point) (out []*infoFeature, err error) {
+func (x *oldCall) infoOf(coll *store.Collection, v *view, at orb.Point, count int) (out []*infoFeature, err error) {
 	var rows []store.Row
 	if server.Dimensions[coll.Geometry.Type] == 2 {
 		rows, err = x.At(coll, v.crs, at[0], at[1], time.Time{})
@@ -271,7 +291,7 @@ func (x *wmsCall) infoOf(coll *store.Collection, v *view, at orb.Point) (out []*
 	names := slices.DeleteFunc(coll.Shown(), func(name string) bool { return name == coll.Geometry.Name })
 	err = x.Ask(func(ctx context.Context) error {
 		out = nil
-		return x.s.Store.Fetch(ctx, coll.ID, rows[:min(len(rows), mostInfo)],
+		return x.s.Store.Fetch(ctx, coll.ID, rows[:min(len(rows), count)],
 			store.Want{Properties: names, NoGeometry: true}, func(f *store.Feature) error {
 				one := &infoFeature{Type: "Feature", ID: f.Public(), Collection: coll.ID, names: names,
 					Properties: map[string]any{}}
@@ -297,7 +317,7 @@ func plainValue(v any) any {
 }
 
 // writeInfo writes features as text, as a table in HTML, or as GeoJSON without geometries.
-func (x *wmsCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
+func (x *oldCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 	var b []byte
 	media := strings.ToLower(x.asked["INFO_FORMAT"])
 	switch media {
@@ -310,7 +330,7 @@ func (x *wmsCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 			return err
 		}
 	case "text/html":
-		b = append(b, "<!DOCTYPE html><title>GetFeatureInfo</title>"...)
+		b = append(b, "<!DOCTYPE html><meta charset=utf-8><title>GetFeatureInfo</title>"...)
 		for _, f := range found {
 			b = append(b, "<table><caption>"+html.EscapeString(f.Collection+" "+f.ID)+"</caption>"...)
 			for _, name := range f.names {
@@ -319,15 +339,14 @@ func (x *wmsCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 			}
 			b = append(b, "</table>"...)
 		}
-		media += "; charset=utf-8"
-	case "", "text/plain", "text/xml":
+	case "", "text/plain":
 		for _, f := range found {
 			b = append(b, f.Collection+" "+f.ID+"\n"...)
 			for _, name := range f.names {
 				b = append(b, "  "+name+" = "+server.Cell(f.Properties[name])+"\n"...)
 			}
 		}
-		media = "text/plain; charset=utf-8"
+		media = "text/plain"
 	default:
 		return &exception{"InvalidFormat", problem.Invalidf("info_format", server.Clip(media),
 			"use text/plain, text/html or application/json")}
@@ -338,7 +357,7 @@ func (x *wmsCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 }
 
 // capabilities describes the service (OGC 06-042, 7.2).
-func (x *wmsCall) capabilities(w http.ResponseWriter) error {
+func (x wmsCall) capabilities(w http.ResponseWriter) error {
 	svc := &x.s.Config.Service
 	href := inXML(x.Root + "/wms?")
 	online := `<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="` + href +
@@ -351,9 +370,12 @@ func (x *wmsCall) capabilities(w http.ResponseWriter) error {
 		return s + "<DCPType><HTTP><Get>" + online + "</Get></HTTP></DCPType></" + name + ">"
 	}
 	var b strings.Builder
-	b.WriteString(xml.Header + `<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms"><Service>` +
+	b.WriteString(xml.Header + `<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms" ` +
+		`xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wms ` +
+		`http://schemas.opengis.net/wms/1.3.0/capabilities_1_3_0.xsd"><Service>` +
 		"<Name>WMS</Name><Title>" + inXML(svc.Title.In(x.Lang)) + "</Title><Abstract>" + inXML(x.Described()) +
-		"</Abstract>" + online + "<Fees>none</Fees><AccessConstraints>none</AccessConstraints><MaxWidth>" +
+		"</Abstract>" + keywords(svc.Keywords.In(x.Lang)) + online + x.contact() +
+		"<Fees>none</Fees><AccessConstraints>none</AccessConstraints><MaxWidth>" +
 		strconv.Itoa(mostPixels) + "</MaxWidth><MaxHeight>" + strconv.Itoa(mostPixels) +
 		"</MaxHeight></Service><Capability><Request>")
 	b.WriteString(operation("GetCapabilities", "text/xml"))
@@ -361,28 +383,59 @@ func (x *wmsCall) capabilities(w http.ResponseWriter) error {
 	b.WriteString(operation("GetFeatureInfo", "text/plain", "text/html", "application/json"))
 	b.WriteString("</Request><Exception><Format>XML</Format></Exception><Layer><Title>" + inXML(svc.Title.In(x.Lang)) +
 		"</Title>")
+	for _, id := range drawing.CommonCRS(x.Tiled(nil)) {
+		b.WriteString("<CRS>" + wmsName(id) + "</CRS>")
+	}
 	for _, coll := range x.Tiled(nil) {
 		x.layer(&b, coll, href)
 	}
 	b.WriteString("</Layer></Capability></WMS_Capabilities>\n")
-	x.DataHeaders(w)
-	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
-	return x.WriteOnce(w, []byte(b.String()))
+	return x.writeXML(w, "text/xml", b.String())
+}
+
+// keywords lists words; "" if there are none.
+func keywords(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, word := range words {
+		b.WriteString("<Keyword>" + inXML(word) + "</Keyword>")
+	}
+	return "<KeywordList>" + b.String() + "</KeywordList>"
+}
+
+// contact writes who answers questions; "" if the configuration names nobody.
+func (x wmsCall) contact() string {
+	c := &x.s.Config.Service.Contact
+	if c.Name == "" && c.Email == "" {
+		return ""
+	}
+	s := "<ContactInformation><ContactPersonPrimary><ContactPerson>" + inXML(c.Name) +
+		"</ContactPerson><ContactOrganization>" + inXML(x.provided()) +
+		"</ContactOrganization></ContactPersonPrimary>"
+	if c.Phone != "" {
+		s += "<ContactVoiceTelephone>" + inXML(c.Phone) + "</ContactVoiceTelephone>"
+	}
+	if c.Email != "" {
+		s += "<ContactElectronicMailAddress>" + inXML(c.Email) + "</ContactElectronicMailAddress>"
+	}
+	return s + "</ContactInformation>"
 }
 
 // layer describes a collection.
-func (x *wmsCall) layer(b *strings.Builder, coll *store.Collection, href string) {
+func (x wmsCall) layer(b *strings.Builder, coll *store.Collection, href string) {
 	b.WriteString(`<Layer queryable="1"><Name>` + inXML(coll.ID) + "</Name><Title>" + inXML(x.TitleOf(coll)) +
 		"</Title>")
 	if text := coll.Description.In(x.Lang); text != "" {
 		b.WriteString("<Abstract>" + inXML(text) + "</Abstract>")
 	}
+	b.WriteString(keywords(coll.Keywords))
 	ids := server.OfferedCRS(coll)
 	for _, id := range ids {
 		b.WriteString("<CRS>" + wmsName(id) + "</CRS>")
 	}
 	if e := coll.Extent; e != nil {
-		number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 		b.WriteString("<EX_GeographicBoundingBox><westBoundLongitude>" + number(e.Min[0]) + "</westBoundLongitude>" +
 			"<eastBoundLongitude>" + number(e.Max[0]) + "</eastBoundLongitude><southBoundLatitude>" + number(e.Min[1]) +
 			"</southBoundLatitude><northBoundLatitude>" + number(e.Max[1]) + "</northBoundLatitude>" +
@@ -400,11 +453,15 @@ func (x *wmsCall) layer(b *strings.Builder, coll *store.Collection, href string)
 				`" maxx="` + number(hi[0]) + `" maxy="` + number(hi[1]) + `"/>`)
 		}
 	}
-	for _, name := range append([]style.Theme{"default"}, style.Themes...) {
+	b.WriteString(`<MetadataURL type="other"><Format>application/json</Format><OnlineResource ` +
+		`xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="` + inXML(x.Root+"/collections/"+
+		wire.PathEscape(coll.ID)+"?f=json") + `"/></MetadataURL>`)
+	width := legendWidth(render.Caption{Text: x.TitleOf(coll), Size: legendText}, 1)
+	for _, name := range stylesOf() {
 		legend := "service=WMS&version=1.3.0&request=GetLegendGraphic&format=image/png&layer=" + coll.ID + "&style=" +
-			string(name)
-		b.WriteString("<Style><Name>" + string(name) + "</Name><Title>" + string(name) + "</Title>" +
-			`<LegendURL width="300" height="60"><Format>image/png</Format><OnlineResource ` +
+			name
+		b.WriteString("<Style><Name>" + name + "</Name><Title>" + name + "</Title>" +
+			`<LegendURL width="` + strconv.Itoa(width) + `" height="50"><Format>image/png</Format><OnlineResource ` +
 			`xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="` + href + inXML(legend) +
 			`"/></LegendURL></Style>`)
 	}

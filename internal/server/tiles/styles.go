@@ -31,7 +31,9 @@ func (s *surface) listStyles(c *call) (*server.Answer, error) {
 		}
 		doc.Styles = append(doc.Styles, ogcapi.StyleItem{ID: m.ID, Title: c.StyleTitle(m),
 			Links: []ogcapi.Link{c.stylesheetLink(m), {Rel: "describedby", Type: server.AsJSON.Media,
-				Title: "Metadata of the style", Href: c.Base() + c.stylesPath() + "/" + m.ID + "/metadata?f=json"}}})
+				Title: "Metadata of the style", Href: c.Base() + c.stylesPath() + "/" + m.ID + "/metadata?f=json"},
+				{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map in the style",
+					Href: c.Base() + c.stylesPath() + "/" + m.ID + "/map"}}})
 	}
 	return &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "styles", Title: c.Text("styles.title"),
 		Crumbs: c.tileCrumbs(), Data: doc}}, nil
@@ -53,13 +55,18 @@ func (s *surface) stylesheet(c *call) (*server.Answer, error) {
 	return &server.Answer{JSON: c.filled(m.File)}, nil
 }
 
+// OfService reports whether a source of a style of the configuration stands for the tiles of this service.
+func OfService(source style.Source) bool {
+	return source["type"] == "vector" && source["url"] == nil && source["tiles"] == nil
+}
+
 // filled is a style of the configuration over the tiles of the route: these are the vector sources without an address.
 // Of one collection it has the layers that draw this.
 func (c *call) filled(file *style.Style) *style.Style {
 	d := *file
 	d.Sources = map[string]style.Source{}
 	for name, source := range file.Sources {
-		if source["type"] == "vector" && source["url"] == nil && source["tiles"] == nil {
+		if OfService(source) {
 			source = c.styleSource()
 		}
 		d.Sources[name] = source

@@ -170,7 +170,21 @@ func (c *call) grid() (*tile.Set, error) { return Grid(c.Call, c.tiles()) }
 
 // Grid returns the tile matrix set that the path names; an error if it has no tiles of the layers.
 func Grid(c *server.Call, p *Layers) (*tile.Set, error) {
-	set := p.set
+	return gridIn(c, p.set, c.PathParam("tileMatrixSetId"))
+}
+
+// GridNamed returns the tile matrix set of that name; an error if it has no tiles of each of the layers.
+func GridNamed(c *server.Call, p *Layers, name string) (*tile.Set, error) {
+	set := tileSet(name)
+	for _, at := range p.layers {
+		if set == nil || !set.Takes(at.Collection) {
+			return gridIn(c, nil, name)
+		}
+	}
+	return set, nil
+}
+
+func gridIn(c *server.Call, set *tile.Set, name string) (*tile.Set, error) {
 	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.Tiled(set) != nil) {
 		return set, nil
 	}
@@ -179,7 +193,7 @@ func Grid(c *server.Call, p *Layers) (*tile.Set, error) {
 		ids = append(ids, s.ID)
 	}
 	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s",
-		server.Clip(c.PathParam("tileMatrixSetId")), strings.Join(ids, ", "))
+		server.Clip(name), strings.Join(ids, ", "))
 }
 
 // tileExtent is the range of tiles of one or more layers in a set.
