@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CGO_ENABLED := 0
 # As the program is built, so are its tests: what both are made of is compiled once.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION := $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 COMMIT := $(shell git log -1 --format='%H' 2>/dev/null)
 DATE := $(shell git log -1 --format='%cI' 2>/dev/null)
 # The race detector needs a C compiler; the product does not.
@@ -196,6 +196,25 @@ proxies:
 	  echo "installing $(PROXIES) for the acceptance run"; apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $(PROXIES) >/dev/null; fi; \
 	  for p in nginx caddy haproxy apache2 pebble; do command -v $$p >/dev/null || echo "NOTE: there is no $$p; it is not tested"; done
+
+.PHONY: accept-ops debian
+accept-ops: build debian ## the package in a bare Debian, the image as process 1, a backup under load; as root, takes minutes
+	cd ops/release && GOFLAGS=-trimpath go run . -root ../.. -out ../../bin/dist -only linux/amd64
+	GRENSE_ACCEPT_OPS="$(abspath bin/dist)" go test -count=1 -timeout 60m -run '^TestAcceptOps' -v ./cmd/grense
+
+# A root that holds nothing but Debian and curl, by debootstrap into a folder that git ignores. GRENSE_TEST_INSTALL=0 forbids that.
+DEBIAN := bin/debian
+DEBIAN_TOOLS := debootstrap systemd
+DEBIAN_TOOLS_FOUND := command -v debootstrap >/dev/null && command -v systemd-analyze >/dev/null
+debian:
+	@if [ "$$(id -u)" != 0 ]; then echo "NOTE: only root unpacks Debian and images; what needs them is skipped"; exit 0; fi; \
+	  if ! { $(DEBIAN_TOOLS_FOUND); } && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing $(DEBIAN_TOOLS) for the acceptance run"; apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $(DEBIAN_TOOLS) >/dev/null; fi; \
+	  if [ ! -f $(DEBIAN).made ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v debootstrap >/dev/null; then \
+	    echo "installing Debian into $(DEBIAN)"; mkdir -p bin && rm -rf $(DEBIAN) && \
+	    debootstrap --variant=minbase --include=ca-certificates,curl bookworm $(DEBIAN) >$(DEBIAN).log && touch $(DEBIAN).made; fi; \
+	  [ -f $(DEBIAN).made ] || { echo "the acceptance run needs a Debian in $(DEBIAN), by debootstrap; see $(DEBIAN).log"; exit 1; }
 
 # How long make attack takes on two processors. Its phases are longer or shorter with it.
 ATTACK ?= 20m

@@ -73,7 +73,7 @@ func run(root, out string) error {
 // newRelease reads version and time of the commit, and empties the folder out.
 func newRelease(root, out string) (*release, error) {
 	r := &release{root: root, out: out}
-	described, err := r.git("describe", "--tags", "--always", "--dirty")
+	described, err := r.git("describe", "--tags", "--always", "--dirty", "--abbrev=12")
 	if err != nil {
 		return nil, err
 	}
