@@ -9,11 +9,6 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-const (
-	opOver = draw.Over
-	opSrc  = draw.Src
-)
-
 // text paints a label: its halo, and its letters on that.
 func (b *band) text(t *text) {
 	pad := int(math.Ceil(t.haloWidth)) + 2
@@ -63,7 +58,7 @@ func (b *band) write(t *text, l *textLine, box image.Rectangle) {
 		x0 += float32(g.advance*t.size + t.spacing)
 	}
 	b.letters = sized(b.letters, box.Dx(), box.Dy())
-	b.small.DrawOp = opSrc
+	b.small.DrawOp = draw.Src
 	b.small.Draw(b.letters, b.letters.Rect, image.Opaque, image.Point{})
 }
 
@@ -91,10 +86,13 @@ func (b *band) spread(r float64) {
 				continue
 			}
 			for y := max(0, -dy); y < min(h, h-dy); y++ {
-				src := from.Pix[(y+dy)*w:][:w]
-				dst := to[y*w:][:w]
-				for x := max(0, -dx); x < min(w, w-dx); x++ {
-					if v := byte(uint32(src[x+dx]) * k >> 8); v > dst[x] {
+				src := from.Pix[(y+dy)*w:][max(0, dx):min(w, w+dx)]
+				dst := to[y*w:][max(0, -dx):][:len(src)]
+				for x, v := range src {
+					if v == 0 {
+						continue
+					}
+					if v = byte(uint32(v) * k >> 8); v > dst[x] {
 						dst[x] = v
 					}
 				}

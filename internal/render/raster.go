@@ -2,9 +2,11 @@ package render
 
 import (
 	"context"
+	"encoding/binary"
 	"image"
 	"image/color"
 	"math"
+	"sync"
 
 	"golang.org/x/image/vector"
 )
@@ -19,7 +21,9 @@ func (d *Drawing) Image(ctx context.Context) (*image.RGBA, error) {
 		paint(img.Pix, *d.ground)
 	}
 	rows := min(max(bandPixels/max(d.Width, 1), 64), d.Height)
-	b := &band{width: d.Width}
+	b := bands.Get().(*band)
+	defer bands.Put(b)
+	b.width = d.Width
 	for top := 0; top < d.Height; top += rows {
 		b.top, b.height = top, min(rows, d.Height-top)
 		b.img = &image.RGBA{Pix: img.Pix[top*img.Stride : (top+b.height)*img.Stride], Stride: img.Stride,
@@ -41,6 +45,9 @@ func (d *Drawing) Image(ctx context.Context) (*image.RGBA, error) {
 	return img, nil
 }
 
+// bands are those that are not in use.
+var bands = sync.Pool{New: func() any { return &band{} }}
+
 // paint sets all pixels to a colour.
 func paint(pix []byte, c color.NRGBA) {
 	r, g, b, a := c.RGBA()
@@ -55,20 +62,16 @@ func paint(pix []byte, c color.NRGBA) {
 type band struct {
 	img                *image.RGBA
 	top, width, height int
-	raster             vector.Rasterizer
-	mask               *image.Alpha
+	shape              shape
 	layer              []byte // colours of a layer of areas, premultiplied
-
-	low, high int // rows of what was added since begin
+	covered            []byte // how much of each pixel the layer covers
 
 	letters, halo *image.Alpha
 	small         vector.Rasterizer
 }
 
-func (b *band) begin() {
-	b.raster.Reset(b.width, b.height)
-	b.low, b.high = b.height, 0
-}
+// begin starts a shape.
+func (b *band) begin() { b.shape.reset(b.width, b.height) }
 
 // add adds a ring to the current shape.
 func (b *band) add(ring []Point) {
@@ -80,24 +83,38 @@ func (b *band) add(ring []Point) {
 	for _, p := range ring[1:] {
 		low, high = min(low, p.Y), max(high, p.Y)
 	}
-	if low -= top; low >= float32(b.height) {
+	if low-top >= float32(b.height) || high <= top {
 		return
 	}
-	if high -= top; high <= 0 {
-		return
+	before := ring[len(ring)-1]
+	for _, p := range ring {
+		b.shape.edge(before.X, before.Y-top, p.X, p.Y-top)
+		before = p
 	}
-	b.low, b.high = min(b.low, max(int(low), 0)), max(b.high, min(int(high)+1, b.height))
-	b.raster.MoveTo(ring[0].X, ring[0].Y-top)
-	for _, p := range ring[1:] {
-		b.raster.LineTo(p.X, p.Y-top)
-	}
-	b.raster.ClosePath()
 }
 
 // over paints the current shape over what is there.
 func (b *band) over(c color.NRGBA) {
-	if b.high > b.low {
-		b.raster.Draw(b.img, b.img.Bounds(), image.NewUniform(c), image.Point{})
+	b.shape.spans(func(y, from, to int, cover uint32) {
+		blend(b.img.Pix[y*b.img.Stride+4*from:y*b.img.Stride+4*to], c, cover)
+	})
+}
+
+// blend paints a colour over pixels, of which it covers so much of 255.
+func blend(pix []byte, c color.NRGBA, cover uint32) {
+	a := (uint32(c.A)*cover + 127) / 255
+	if a == 255 {
+		paint(pix, c)
+		return
+	}
+	rest := 255 - a
+	red, green, blue := uint32(c.R)*a+127, uint32(c.G)*a+127, uint32(c.B)*a+127
+	for i := 0; i+4 <= len(pix); i += 4 {
+		px := pix[i : i+4 : i+4]
+		px[0] = byte((red + uint32(px[0])*rest) / 255)
+		px[1] = byte((green + uint32(px[1])*rest) / 255)
+		px[2] = byte((blue + uint32(px[2])*rest) / 255)
+		px[3] = byte(a + (uint32(px[3])*rest+127)/255)
 	}
 }
 
@@ -112,73 +129,61 @@ func (b *band) fills(f *fills) {
 		b.over(f.groups[0].color)
 		return
 	}
-	if n := 4 * b.width * b.height; cap(b.layer) < n {
-		b.layer = make([]byte, n)
-	} else {
-		b.layer = b.layer[:n]
-		clear(b.layer)
-	}
-	if b.mask == nil || b.mask.Rect.Dy() < b.height {
-		b.mask = image.NewAlpha(image.Rect(0, 0, b.width, b.height))
-	}
-	covered := make([]byte, b.width*b.height)
-	low, high := b.height, 0
+	b.layer, b.covered = cleared(b.layer, 4*b.width*b.height), cleared(b.covered, b.width*b.height)
 	for i := len(f.groups) - 1; i >= 0; i-- { // the last one is on top
 		g := &f.groups[i]
 		b.begin()
 		for _, p := range g.parts {
 			b.add(p)
 		}
-		if b.high <= b.low {
-			continue
-		}
-		b.raster.DrawOp = opSrc
-		b.raster.Draw(b.mask, image.Rect(0, 0, b.width, b.height), image.Opaque, image.Point{})
-		b.raster.DrawOp = opOver
-		low, high = min(low, b.low), max(high, b.high)
-		b.gather(g.color, covered)
+		b.gather(g.color)
 	}
-	b.compose(low, high)
+	b.compose()
 }
 
-// gather adds the mask to the layer, where it is not covered yet.
-func (b *band) gather(c color.NRGBA, covered []byte) {
+// cleared returns n zeros, in the memory of a slice where they have room.
+func cleared(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	b = b[:n]
+	clear(b)
+	return b
+}
+
+// gather adds the current shape to the layer, where that does not cover the pixels yet.
+func (b *band) gather(c color.NRGBA) {
 	a := uint32(c.A)
-	red, green, blue := uint32(c.R)*a/255, uint32(c.G)*a/255, uint32(c.B)*a/255
-	for y := b.low; y < b.high; y++ {
-		mask := b.mask.Pix[y*b.mask.Stride:][:b.width]
-		done := covered[y*b.width:][:b.width]
-		layer := b.layer[4*y*b.width:][:4*b.width]
-		for x, m := range mask {
-			if m == 0 || done[x] == 255 {
+	whole := [4]uint32{uint32(c.R) * a / 255, uint32(c.G) * a / 255, uint32(c.B) * a / 255, a}
+	one := [4]byte{byte(whole[0]), byte(whole[1]), byte(whole[2]), byte(whole[3])}
+	b.shape.spans(func(y, from, to int, cover uint32) {
+		at := y * b.width
+		for x := at + from; x < at+to; x++ {
+			px := b.layer[4*x : 4*x+4 : 4*x+4]
+			k := min(cover, uint32(255-b.covered[x]))
+			if b.covered[x] += byte(k); k == 255 {
+				copy(px, one[:])
 				continue
 			}
-			m = min(m, 255-done[x])
-			done[x] += m
-			k := uint32(m)
-			px := layer[4*x : 4*x+4 : 4*x+4]
-			px[0] += byte((red*k + 127) / 255)
-			px[1] += byte((green*k + 127) / 255)
-			px[2] += byte((blue*k + 127) / 255)
-			px[3] += byte((a*k + 127) / 255)
+			for i, v := range whole {
+				px[i] += byte((v*k + 127) / 255)
+			}
 		}
-	}
+	})
 }
 
-// compose lays rows of the layer over the picture.
-func (b *band) compose(low, high int) {
-	for y := low; y < high; y++ {
-		from := b.layer[4*y*b.width:][:4*b.width]
-		to := b.img.Pix[y*b.img.Stride:][:4*b.width]
-		for x := 0; x < len(from); x += 4 {
-			switch a := uint32(from[x+3]); a {
-			case 0:
-			case 255:
-				copy(to[x:x+4], from[x:x+4])
-			default:
-				for k := range 4 {
-					to[x+k] = byte(min(uint32(from[x+k])+(uint32(to[x+k])*(255-a)+127)/255, 255))
-				}
+// compose lays the layer over the picture.
+func (b *band) compose() {
+	to := b.img.Pix
+	for x := 0; x+4 <= len(b.layer); x += 4 { // the rows of both follow one another
+		switch v := binary.LittleEndian.Uint32(b.layer[x:]); v >> 24 {
+		case 0:
+		case 255:
+			binary.LittleEndian.PutUint32(to[x:], v)
+		default:
+			rest := 255 - v>>24
+			for k := range 4 {
+				to[x+k] = byte(min(uint32(b.layer[x+k])+(uint32(to[x+k])*rest+127)/255, 255))
 			}
 		}
 	}

@@ -78,3 +78,35 @@ func BenchmarkColdTile(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkColdMap draws 357 municipalities as pictures from levels, without the network: a map of all, and tiles.
+func BenchmarkColdMap(b *testing.B) {
+	uncached := func(cfg *config.Config) { cfg.Limits.Answers = 0 }
+	srv := benched(b, shared(b, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), uncached)
+	h, d := srv.Handler(), &discard{}
+	for _, x := range []struct{ name, path string }{
+		{"1000x1000", "/map?f=png&width=1000&height=1000"},
+		{"z=4", "/map/tiles/WebMercatorQuad/4/4/8?f=png"},
+		{"z=6", "/map/tiles/WebMercatorQuad/6/18/33?f=png"},
+		{"z=9", "/map/tiles/WebMercatorQuad/9/148/271?f=png"},
+	} {
+		get := func() {
+			*d = discard{h: http.Header{}}
+			h.ServeHTTP(d, httptest.NewRequest("GET", "/collections/kommune"+x.path, nil))
+		}
+		b.Run(x.name, func(b *testing.B) {
+			get()
+			for !srv.TilesReady() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if get(); d.n == 0 || d.status >= 400 {
+				b.Fatal(d.status)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				get()
+			}
+			b.ReportMetric(float64(d.n), "B")
+		})
+	}
+}

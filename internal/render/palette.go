@@ -1,0 +1,128 @@
+package render
+
+import (
+	"cmp"
+	"encoding/binary"
+	"image"
+	"slices"
+)
+
+// mostEntries is how many colours a palette has at most. The flat ones are exact.
+const (
+	mostEntries = 256
+	mostFlat    = 128
+	often       = 2000 // a colour is flat if it is that of one of so many pixels, beside one of the same colour
+)
+
+// paletted is a picture as indices into a palette.
+type paletted struct {
+	pixels  []byte
+	palette []uint32 // premultiplied: red is the lowest byte, opacity the highest
+}
+
+// reduce returns a picture with a palette. Where it has more than 256 colours, those of antialiased edges are merged
+// that differ by less than 16 in each channel. ok is false where too many remain.
+func reduce(img *image.RGBA) (p paletted, ok bool) {
+	flat := flatColors(img)
+	p.pixels = make([]byte, len(img.Pix)/4)
+	for _, same := range [...]uint32{0xffffffff, 0xf8f8f8f8, 0xf0f0f0f0} { // bits in which merged colours agree
+		if p.fill(img, flat, same) {
+			return p, true
+		}
+	}
+	return p, false
+}
+
+// flatColors returns the most frequent colours of areas.
+func flatColors(img *image.RGBA) (list []uint32) {
+	const most = 2048
+	var counts table
+	counts.reset(most)
+	pixels := len(img.Pix) / 4
+	before, run := uint32(0), int32(0)
+	add := func() {
+		if run > 0 {
+			if n := counts.at(before); *n > 0 || counts.used < most {
+				if *n == 0 {
+					counts.used++
+					list = append(list, before)
+				}
+				*n += run
+			}
+		}
+	}
+	for i := 0; i < len(img.Pix); i += 4 {
+		v := binary.LittleEndian.Uint32(img.Pix[i:])
+		if v == before && i > 0 {
+			run++
+			continue
+		}
+		add()
+		before, run = v, 0
+	}
+	add()
+	list = slices.DeleteFunc(list, func(v uint32) bool { return int(*counts.at(v))*often < pixels })
+	slices.SortFunc(list, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(*counts.at(b), *counts.at(a)), cmp.Compare(a, b))
+	})
+	return list[:min(len(list), mostFlat)]
+}
+
+// fill sets the palette and the pixels. It returns false where there are too many colours that differ in some bits.
+func (p *paletted) fill(img *image.RGBA, flat []uint32, same uint32) bool {
+	p.palette = append(p.palette[:0], flat...)
+	var exact, merged table // entries, plus one
+	exact.reset(mostEntries)
+	merged.reset(mostEntries)
+	for i, v := range flat {
+		*exact.at(v) = int32(i + 1)
+		if n := merged.at(v & same); *n == 0 {
+			*n = int32(i + 1)
+		}
+	}
+	before, entry := uint32(0), int32(0)
+	for i := range p.pixels {
+		v := binary.LittleEndian.Uint32(img.Pix[4*i:])
+		if v != before || entry == 0 {
+			before = v
+			if entry = *exact.at(v); entry == 0 {
+				n := merged.at(v & same)
+				if *n == 0 {
+					if len(p.palette) == mostEntries {
+						return false
+					}
+					p.palette = append(p.palette, v)
+					*n = int32(len(p.palette))
+				}
+				entry = *n
+			}
+		}
+		p.pixels[i] = byte(entry - 1)
+	}
+	return true
+}
+
+// table has a number for each colour.
+type table struct {
+	colors []uint32
+	values []int32 // 0: the slot is empty
+	mask   uint32
+	used   int
+}
+
+// reset makes a table for so many colours, a power of two.
+func (t *table) reset(most int) {
+	t.colors, t.values, t.mask = make([]uint32, 4*most), make([]int32, 4*most), uint32(4*most-1)
+}
+
+// at returns the number of a colour. The caller may set it, once for each colour.
+func (t *table) at(v uint32) *int32 {
+	i := v * 0x9e3779b1 >> 15 & t.mask
+	for ; t.values[i] != 0; i = (i + 1) & t.mask {
+		if t.colors[i] == v {
+			return &t.values[i]
+		}
+	}
+	t.colors[i] = v
+	return &t.values[i]
+}
