@@ -397,8 +397,13 @@ func (d *drawing) areas(ctx context.Context) error {
 	if level == nil || err != nil {
 		return err
 	}
+	if d.mayJoin() {
+		if joined := d.l.joined(at.z, level); joined != nil {
+			return d.join(level, joined)
+		}
+	}
 	var clip coverage.Clipper
-	low, high := at.box()
+	low, high := at.within(d.layer.margin << d.layer.shift).box()
 	for i, f := range level.Search(nil, low, high) {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()

@@ -35,6 +35,7 @@ type Layer struct {
 	x, y     int32 // position of the cursor
 
 	width, height int32 // in cells
+	margin        int32 // cells at each side without areas
 	shift         uint  // by how many levels the level that is drawn is finer
 }
 
@@ -52,6 +53,9 @@ type Tag struct {
 	Value any
 	raw   []byte // encoded value, instead of Value
 }
+
+// anonymous is the id of a feature that has none.
+const anonymous = math.MaxUint64
 
 // NumericID returns the numeric id of a feature: the number itself if the id is a decimal number below 2^52, else a
 // hash between 2^52 and 2^53. JavaScript represents both exactly. The result depends on the id alone.
@@ -76,7 +80,8 @@ func (l *Layer) Polygons(
 	tags []Tag,
 ) (bool, error) {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
-	low, high := frame{corner: origin, width: l.width << l.shift, height: l.height << l.shift}.box()
+	whole := frame{corner: origin, width: l.width << l.shift, height: l.height << l.shift}
+	low, high := whole.within(l.margin << l.shift).box()
 	c.Feature(level, feature, low, high, func(rings [][]coverage.Point) {
 		for _, r := range rings {
 			l.ring(r, origin)
@@ -191,7 +196,10 @@ func (l *Layer) add(id uint64, kind int, tags []Tag) error {
 		}
 		l.tags = binary.AppendUvarint(binary.AppendUvarint(l.tags, uint64(k)), uint64(n))
 	}
-	m := binary.AppendUvarint(field(l.message[:0], 1, varint), id)
+	m := l.message[:0]
+	if id != anonymous {
+		m = binary.AppendUvarint(field(m, 1, varint), id)
+	}
 	if len(l.tags) > 0 {
 		m = appendBytes(m, 2, l.tags)
 	}

@@ -128,6 +128,19 @@ func (o *Outlines) Area(id string) (orb.MultiPolygon, error) {
 	return nil, err
 }
 
+// Color returns the number of the colour of a feature, from 1 on: its color_index plus one. 0 means that it has none.
+func (o *Outlines) Color(id string) (int, error) {
+	f, known, err := o.l.find(o.r, id)
+	if !known || err != nil {
+		return 0, err
+	}
+	colors, err := o.l.colors()
+	if colors == nil || err != nil || colors[f] == coverage.NoColor {
+		return 0, err
+	}
+	return int(colors[f]) + 1, nil
+}
+
 // area returns the polygons of feature f on level z as well-known binary; nil if there are none, or several where kind
 // is Polygon.
 func (o *Outlines) area(kind wkb.Kind, f, z int) ([]byte, error) {

@@ -269,6 +269,9 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 			}
 			if name := LabelLayer(from.st.Catalog(), x.c); name != "" {
 				d.names = NewLayer(name)
+				if d.window != nil {
+					d.layer.margin = d.window.margin
+				}
 			}
 			var err error
 			if hint, err = m.layer(ctx, from, d, x); err != nil {

@@ -23,6 +23,13 @@ func (f frame) box() (low, high coverage.Point) {
 		coverage.Point{X: f.corner.X + f.width + Buffer, Y: f.corner.Y + Buffer}
 }
 
+// within is a frame without so many cells at each side.
+func (f frame) within(margin int32) frame {
+	f.corner.X, f.corner.Y = f.corner.X+margin, f.corner.Y-margin
+	f.width, f.height = f.width-2*margin, f.height-2*margin
+	return f
+}
+
 // finer is the same part of a level that is finer by so many.
 func (f frame) finer(by int) frame {
 	f.z, f.corner.X, f.corner.Y = f.z+by, f.corner.X<<by, f.corner.Y<<by
@@ -41,7 +48,8 @@ func (f frame) bound(s *Set) orb.Bound {
 // finer level as well where its own is too coarse to have them.
 type Window struct {
 	frame
-	set *Set
+	set    *Set
+	margin int32 // cells at each side without areas, if these have labels
 }
 
 // mostWindow is how many cells of its level a window is wide and high at most.
@@ -49,8 +57,9 @@ const mostWindow = 1 << 16
 
 // Window returns the window that holds a box, in the CRS of the set, for maps on which a pixel is as wide as cell in
 // units of that CRS; false where the box lies outside of what the set can show. Where the box is too large for that
-// many pixels, the level is a coarser one.
-func (s *Set) Window(b orb.Bound, cell float64) (*Window, bool) {
+// many pixels, the level is a coarser one. Areas with labels may be missing from a margin of so many pixels at its
+// sides, which holds the labels beside a picture.
+func (s *Set) Window(b orb.Bound, cell float64, margin int) (*Window, bool) {
 	reach := s.World()
 	reach = orb.Bound{
 		Min: orb.Point{2*reach.Min[0] - reach.Max[0], 2*reach.Min[1] - reach.Max[1]},
@@ -67,8 +76,9 @@ func (s *Set) Window(b orb.Bound, cell float64) (*Window, bool) {
 	unit := s.unit(z)
 	left, top := math.Floor((b.Min[0]-s.origin[0])/unit), math.Ceil((b.Max[1]-s.origin[1])/unit)
 	right, bottom := math.Ceil((b.Max[0]-s.origin[0])/unit), math.Floor((b.Min[1]-s.origin[1])/unit)
-	return &Window{frame{z, coverage.Point{X: int32(left), Y: int32(top)}, int32(right - left), int32(top - bottom)},
-		s}, true
+	w, h := int32(right-left), int32(top-bottom)
+	edge := int32(min(float64(margin)*cell/unit, float64(min(w, h))/3))
+	return &Window{frame{z, coverage.Point{X: int32(left), Y: int32(top)}, w, h}, s, edge}, true
 }
 
 // Level is the number of the level.

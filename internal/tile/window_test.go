@@ -18,7 +18,7 @@ func drawnIn(t *testing.T, set *tile.Set, b orb.Bound, cell float64, from, to in
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
 	ready(t, m, st, set.ID, "fylker")
-	w, ok := set.Window(b, cell)
+	w, ok := set.Window(b, cell, 0)
 	if !ok {
 		return nil, -1
 	}
@@ -78,12 +78,56 @@ func TestPlaceOfAWindowIsThatOfItsBox(t *testing.T) {
 	t.Parallel()
 	set := find(t, "utm33n")
 	b := orb.Bound{Min: orb.Point{200_000, 6_600_000}, Max: orb.Point{300_000, 6_700_000}}
-	w, ok := set.Window(b, 100)
+	w, ok := set.Window(b, 100, 0)
 	if !ok {
 		t.Fatal("no window")
 	}
 	at := w.Place(0, 0)
 	if math.Abs(at[0]-b.Min[0]) > 100 || math.Abs(at[1]-b.Max[1]) > 100 {
 		t.Errorf("%v is not the upper left corner of %v", at, b)
+	}
+}
+
+// TestMarginsOfWindowsHaveLabelsAlone: areas with labels end within the margin, and labels are there to its edge.
+func TestMarginsOfWindowsHaveLabelsAlone(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	set := find(t, "utm33n")
+	ready(t, m, st, set.ID, "kommuner")
+	b := orb.Bound{Min: orb.Point{100_000, 6_500_000}, Max: orb.Point{400_000, 6_800_000}}
+	labels := [2]int{}
+	for i, margin := range []int{0, 100} {
+		w, ok := set.Window(b, 1000, margin)
+		if !ok {
+			t.Fatal("no window")
+		}
+		made, err := m.Tile(t.Context(), st,
+			tile.Ask{Set: set, Window: w, Layers: []tile.Query{{Collection: "kommuner"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers, err := mvt.Unmarshal(made.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range layers {
+			if l.Name == "kommuner_label" {
+				labels[i] = len(l.Features)
+				continue
+			}
+			for _, f := range l.Features {
+				for _, p := range []orb.Point{f.Geometry.Bound().Min, f.Geometry.Bound().Max} {
+					at := w.Place(int32(p[0]), int32(p[1]))
+					if off := b.Pad(-float64(margin)*1000 + 12_000); !off.Contains(at) {
+						t.Errorf("margin %d: an area reaches %v", margin, at)
+					}
+				}
+			}
+		}
+	}
+	if labels[0] == 0 || labels[0] != labels[1] {
+		t.Errorf("%d labels without a margin, %d with one", labels[0], labels[1])
 	}
 }

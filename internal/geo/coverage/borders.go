@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -67,6 +68,31 @@ func (l *Level) refsOf(feature int) []int32 {
 	}
 	last := list[len(list)-1].rings
 	return l.refs[list[0].rings[0]:last[len(last)-1]]
+}
+
+// Union returns a level of one feature, the area that all features cover together. ok is false if features overlap.
+func (l *Level) Union() (union *Level, ok bool) {
+	l.sidesOnce.Do(l.findSides)
+	union = &Level{Unit: l.Unit, arcs: l.arcs, points: l.points, first: []int32{0}}
+	var refs []int32
+	for n := range int32(l.Arcs()) {
+		of := l.sides.of[l.sides.first[n]:l.sides.first[n+1]]
+		switch {
+		case len(of) > 2 || len(of) == 2 && (of[0] < 0) == (of[1] < 0):
+			return nil, false
+		case len(of) == 1 && of[0] >= 0:
+			refs = append(refs, n)
+		case len(of) == 1:
+			refs = append(refs, ^n)
+		}
+	}
+	union.addFeature(refs)
+	union.first = append(union.first, int32(len(union.polygons)))
+	sum := 0.0
+	for f := range l.Features() {
+		sum += l.Area(f)
+	}
+	return union, math.Abs(sum-union.Area(0)) < .5
 }
 
 func (l *Level) findSides() {

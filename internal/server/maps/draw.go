@@ -255,7 +255,11 @@ func (c *call) read(m *render.Map, v *view, in part) error {
 		if err != nil {
 			return err
 		}
-		w, ok := set.Window(box, scale)
+		margin := 0
+		if v.set != nil { // pixels of the set are as large as those of the picture
+			margin = v.reach * 7 / 8
+		}
+		w, ok := set.Window(box, scale, margin)
 		if !ok {
 			continue
 		}
