@@ -43,8 +43,10 @@ func TestTheMapShowsBordersAndWhatIsChosen(t *testing.T) {
 		for _, m := range regexp.MustCompile(`--map-(\w+): #(\w+)`).FindAllStringSubmatch(line, -1) {
 			c[m[1]] = luminance(t, m[2])
 		}
-		for _, pair := range [][2]string{{"line", "area"}, {"line", "sea"}, {"point", "here"}, {"point", "area"},
-			{"point", "sea"}} {
+		for _, pair := range [][2]string{{"line", "area"}, {"line", "sea"}, {"line", "a0"}, {"line", "a1"},
+			{"line", "a2"}, {"line", "a3"}, {"upper", "a0"}, {"upper", "sea"}, {"chosen", "here"},
+			{"chosen", "a0"}, {"chosen", "a1"}, {"chosen", "a2"}, {"chosen", "a3"}, {"point", "here"},
+			{"point", "area"}, {"point", "sea"}} {
 			if r := (max(c[pair[0]], c[pair[1]]) + .05) / (min(c[pair[0]], c[pair[1]]) + .05); r < 3 {
 				t.Errorf("%s on %s: %.2f", pair[0], pair[1], r)
 			}
@@ -65,7 +67,7 @@ func TestMapsOfTilesAreOnTheGroundOfDrawnMaps(t *testing.T) {
 		}
 		for _, block := range regexp.MustCompile(pattern).FindAllString(string(b), 2) {
 			colours := map[string]string{}
-			for _, m := range regexp.MustCompile(`--([a-z-]+): (#\w+)`).FindAllStringSubmatch(block, -1) {
+			for _, m := range regexp.MustCompile(`--([a-z0-3-]+): (#\w+)`).FindAllStringSubmatch(block, -1) {
 				colours[m[1]] = m[2]
 			}
 			out = append(out, colours)
@@ -77,7 +79,8 @@ func TestMapsOfTilesAreOnTheGroundOfDrawnMaps(t *testing.T) {
 		t.Fatalf("%d and %d themes", len(drawn), len(tiles))
 	}
 	for i := range drawn {
-		for on, of := range map[string]string{"sea": "sea", "land": "area", "shore": "line"} {
+		for on, of := range map[string]string{"sea": "sea", "land": "area", "shore": "line", "a0": "a0", "a1": "a1",
+			"a2": "a2", "a3": "a3"} {
 			if drawn[i][on] != tiles[i]["map-"+of] {
 				t.Errorf("theme %d: %s is %s when drawn, %s of tiles", i, on, drawn[i][on], tiles[i]["map-"+of])
 			}

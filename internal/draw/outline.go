@@ -19,6 +19,7 @@ type Outline struct {
 	ID    string // feature id
 	Title string
 	Lang  string // language of the title, a BCP 47 tag; "" if unknown
+	Color int    // 1 to 4: class a0 to a3 of its areas, which neighbours do not have; 0: none
 
 	rings  []orb.Ring // outer and inner rings of all areas; filled by the even-odd rule
 	lines  []orb.LineString

@@ -454,6 +454,9 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 				true)
 		}
 	}
+	if m.Color > 0 && !m.Near && len(d.b) > begin {
+		d.b = append(append(d.b, `" class="a`...), byte('0'+m.Color-1))
+	}
 	return d.closePath(start, begin)
 }
 

@@ -40,6 +40,7 @@ func TestGallery(t *testing.T) {
 		x.address += "&lang=nb"
 		g.add(x)
 	}
+	g.maps(s.open)
 	g.index.WriteString("</body></html>\n")
 	head := "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Pages of " +
 		"Grense</title></head><body>\n"
@@ -169,6 +170,37 @@ func (g *gallery) add(x scene) {
 		}
 		fmt.Fprintf(&g.index, "<a href=%q><img src=%q alt=%q width=\"%d\" loading=\"lazy\"></a>\n", file, file, l.name,
 			l.w.width/4)
+	}
+	g.index.WriteString("</p>\n")
+}
+
+// maps puts the map of a collection beside each other: as PNG and SVG of each theme, and on a page.
+func (g *gallery) maps(a *api) {
+	if only := os.Getenv("GRENSE_TEST_PAGE"); only != "" && !strings.Contains(only, "maps") {
+		return
+	}
+	g.index.WriteString("<h2>The same map as PNG, as SVG and on pages</h2>\n<p>")
+	put := func(file string, body []byte) {
+		if err := os.WriteFile(filepath.Join(g.dir, file), body, 0o644); err != nil {
+			g.t.Fatal(err)
+		}
+		fmt.Fprintf(&g.index, "<a href=%q><img src=%q alt=%q width=\"340\"></a>\n", file, file, file)
+	}
+	for _, theme := range []string{"light", "dark", "print"} {
+		for _, f := range []string{"png", "svg"} {
+			path := "/collections/kommuner/map?width=680&height=680&transparent=false&theme=" + theme + "&f=" + f
+			put("maps-"+theme+"."+f, a.get(path).wants(200).Body)
+		}
+	}
+	for _, dark := range []bool{false, true} {
+		name := map[bool]string{false: "light", true: "dark"}[dark]
+		png, err := g.picture(scene{address: a.URL + "/collections/kommuner/map?f=html"},
+			window{width: 900, height: 900, dark: dark})
+		if err != nil {
+			g.t.Errorf("maps, %s: %v", name, err)
+			continue
+		}
+		put("maps-page-"+name+".png", png)
 	}
 	g.index.WriteString("</p>\n")
 }

@@ -68,17 +68,17 @@ func (c *checker) fault(format string, args ...any) {
 }
 
 var (
-	voidElements   = strings.Fields("br hr img input link meta wbr")
+	voidElements   = strings.Fields("br hr img input link meta source wbr")
 	normalElements = strings.Fields("html head title body header nav main footer section a p h1 h2 h3 h4 ul ol li dl " +
 		"dt dd div span code pre strong table caption thead tbody tr th td " +
 		"form fieldset legend label button select option textarea details summary script svg g path text figure " +
-		"figcaption time")
+		"figcaption picture time")
 	// elements that a p may contain
 	phrasing = strings.Fields("a span code strong br img input select option button label textarea time wbr")
 	parents  = map[string]string{"li": "ul ol", "dt": "dl", "dd": "dl", "tr": "thead tbody", "th": "tr", "td": "tr",
 		"caption": "table", "thead": "table", "tbody": "table",
 		"option": "select", "summary": "details", "legend": "fieldset", "main": "body", "title": "head a",
-		"meta": "head"}
+		"meta": "head", "source": "picture"}
 )
 
 func (c *checker) start(tok xml.StartElement) {
@@ -177,6 +177,8 @@ func (c *checker) rules(e element) {
 		if _, ok := e.attr["alt"]; !ok && e.name == "img" {
 			c.fault("<img> has no alt")
 		}
+	case "source":
+		local("srcset")
 	case "link":
 		need("rel", "href")
 		if e.attr["rel"] != "alternate" {

@@ -282,7 +282,7 @@ func TestPagesAreLight(t *testing.T) {
 			t.Errorf("%s loads %q", path, scripts)
 		}
 		if loads := regexp.MustCompile(`<(?:link rel="(?:stylesheet|icon)"|img)`).FindAllString(
-			plain, -1); slices.Contains(loads, "<img") && len(loads) > 3 {
+			plain, -1); slices.Contains(loads, "<img") && len(loads) > 4 {
 			t.Errorf("%s loads %q", path, loads)
 		}
 	}

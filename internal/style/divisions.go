@@ -20,6 +20,7 @@ type Data struct {
 
 // Properties of the source layers that styles use.
 const (
+	FeatureID  = "id"          // of every feature; an area that stands for many has none
 	ColorIndex = "color_index" // of an area: 0 to 3; areas beside each other have different ones
 	LabelName  = "name"        // of a label: the name as the data have it
 	LabelLines = "label"       // of a label whose name joins names of several languages: these, a line each
@@ -58,13 +59,13 @@ type palette struct {
 var palettes = map[Theme]palette{
 	Light: {
 		background: "#d5e3ea", plain: "#f3efe6", areas: [4]string{"#f4ead6", "#e2ead6", "#e9e1ec", "#f3e0d6"},
-		hover: "#fdf0bd", selected: "#fbdc7a", chosen: "#a8501a", lines: [3]string{"#6d5d70", "#93889a", "#b3abb6"},
+		hover: "#fdf0bd", selected: "#fbdc7a", chosen: "#a8501a", lines: [3]string{"#6d5d70", "#837788", "#b3abb6"},
 		texts: [3]string{"#584a5c", "#2f3138", "#4a4c55"}, halo: "rgba(255,255,255,0.85)", point: "#5b6674",
 		stroke: "#ffffff",
 	},
 	Dark: {
 		background: "#0f171e", plain: "#27303a", areas: [4]string{"#2b3540", "#2c3933", "#37313f", "#3b332f"},
-		hover: "#48556a", selected: "#5d6d3a", chosen: "#ffd479", lines: [3]string{"#a3afbc", "#6f7c8a", "#525d69"},
+		hover: "#48556a", selected: "#5d6d3a", chosen: "#ffd479", lines: [3]string{"#a3afbc", "#7d8a98", "#525d69"},
 		texts: [3]string{"#b9c5d1", "#e4e9ee", "#c8d0d8"}, halo: "rgba(13,19,25,0.85)", point: "#c3ccd6",
 		stroke: "#0f171e",
 	},
@@ -227,11 +228,11 @@ func (m *divisions) border(i int, x Data) {
 	}
 	from := 0.0
 	if zoom > 0 {
-		least := 0.0
+		var least any = 0.0
 		if i > 0 {
 			from = max(0, zoom-1)
-		} else {
-			least = 0.15
+		} else { // an area without id stands for many and has its outline alone
+			least = []any{"case", []any{"has", FeatureID}, 0.15, 1.0}
 		}
 		paint["line-opacity"] = byZoom(max(0, zoom-1), least, zoom+0.5, 1.0)
 	}

@@ -3,7 +3,7 @@
 // data-key where to ask whether a key is held. Where tiles cannot be had, the drawing of the server stays.
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`
-.tilemap { --map-sea: #d5e2e6; --map-bare: #f3f6f5; --map-area: #f7f5ee; --map-line: #857b6c; --map-text: #2b2a26; --map-halo: #fffdf7; --map-here: #b9d6d1; --map-point: #0f5f59; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
+.tilemap { --map-sea: #d5e3ea; --map-bare: #f3f6f5; --map-area: #f3efe6; --map-a0: #f4ead6; --map-a1: #e2ead6; --map-a2: #e9e1ec; --map-a3: #f3e0d6; --map-line: #837788; --map-upper: #6d5d70; --map-text: #2f3138; --map-halo: #ffffff; --map-here: #fbdc7a; --map-chosen: #a8501a; --map-point: #5b6674; position: relative; max-width: 46rem; height: 26rem; max-height: 85vh; border-radius: 6px; overflow: hidden; touch-action: pan-y; background: var(--raised); }
 .tilemap.moved { touch-action: none; }
 .tilemap canvas { display: block; width: 100%; height: 100%; cursor: grab; }
 .tilemap:focus-visible { outline-offset: -3px; }
@@ -13,10 +13,10 @@ sheet.replaceSync(`
 .scalebar { position: absolute; left: .7rem; bottom: .6rem; border: 2px solid var(--text); border-top: 0; color: var(--text); font-size: .8rem; line-height: 1.2; text-align: center; white-space: nowrap; pointer-events: none; background: var(--ground); box-shadow: 0 0 0 .3rem var(--ground); }
 .found { min-height: 1.6em; margin: .4rem 0 0; }
 @media (prefers-color-scheme: dark) {
-  .tilemap:not(.paper) { --map-sea: #0b1417; --map-bare: #1a2426; --map-area: #29322f; --map-line: #77878a; --map-text: #e8eceb; --map-halo: #1b2525; --map-here: #2c5a55; --map-point: #7fd0c6; }
+  .tilemap:not(.paper) { --map-sea: #0f171e; --map-bare: #1a2426; --map-area: #27303a; --map-a0: #2b3540; --map-a1: #2c3933; --map-a2: #37313f; --map-a3: #3b332f; --map-line: #7d8a98; --map-upper: #a3afbc; --map-text: #e4e9ee; --map-halo: #0d1319; --map-here: #5d6d3a; --map-chosen: #ffd479; --map-point: #c3ccd6; }
 }
 @media (forced-colors: active) {
-  .tilemap:not(.paper) { --map-sea: Canvas; --map-bare: Canvas; --map-area: Canvas; --map-line: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
+  .tilemap:not(.paper) { --map-sea: Canvas; --map-bare: Canvas; --map-area: Canvas; --map-a0: Canvas; --map-a1: Canvas; --map-a2: Canvas; --map-a3: Canvas; --map-line: CanvasText; --map-upper: CanvasText; --map-text: CanvasText; --map-halo: Canvas; --map-here: Highlight; --map-chosen: LinkText; --map-point: LinkText; forced-color-adjust: none; border: 1px solid CanvasText; }
 }
 @media print { .tilemap canvas { object-fit: contain; object-position: 0 0; } .scalebar, .tilemap .tools, .tilemap ~ .hint { display: none; } }
 `);
@@ -89,6 +89,13 @@ const area = (p) => {
   return a / 2;
 };
 
+// The corners of the box of the largest ring.
+const extremes = (parts) => {
+  const p = parts.reduce((a, b) => Math.abs(area(b)) > Math.abs(area(a)) ? b : a), x = p.filter((_, i) => i % 2 === 0), y = p.filter((_, i) => i % 2);
+  const least = (v) => v.reduce((a, b) => Math.min(a, b)), most = (v) => v.reduce((a, b) => Math.max(a, b));
+  return [[least(x), least(y)], [most(x), most(y)]];
+};
+
 // A place for a name inside of an area: the middle of the widest piece of three lines across its largest ring, within the tile.
 const inside = (parts, extent) => {
   let ring, most = 0;
@@ -122,9 +129,9 @@ const path = (f) => {
   return p;
 };
 
-// A tile as it is drawn: paths by layer, features with their own, names with places.
+// A tile as it is drawn: paths by layer and by colour, features with their own, names with places.
 const prepare = (layers, names) => layers.map((layer) => {
-  const l = { name: layer.name, extent: layer.extent, areas: new Path2D(), lines: new Path2D(), points: [], features: layer.features };
+  const l = { name: layer.name, extent: layer.extent, areas: new Path2D(), colours: [0, 1, 2, 3].map(() => new Path2D()), lines: new Path2D(), points: [], features: layer.features };
   const about = l.about = names[l.name] ?? {};
   for (const f of l.features) {
     f.id = String(f.tags.id ?? "");
@@ -137,6 +144,7 @@ const prepare = (layers, names) => layers.map((layer) => {
     }
     f.path = path(f);
     (f.kind === 3 ? l.areas : l.lines).addPath(f.path);
+    if (f.kind === 3) l.colours[f.tags.color_index]?.addPath(f.path);
     f.label = f.kind === 3 ? inside(f.parts, l.extent) : null;
   }
   return l;
@@ -173,7 +181,7 @@ const gridOf = async (address) => {
 // What the colours of the page are now. Where nobody knows where land ends, what has no data is not sea.
 const colours = (probe, bare) => {
   const out = {};
-  for (const name of ["sea", "area", "line", "text", "halo", "here", "point"]) {
+  for (const name of ["sea", "area", "a0", "a1", "a2", "a3", "line", "upper", "text", "halo", "here", "chosen", "point"]) {
     probe.style.color = `var(--map-${bare && name === "sea" ? "bare" : name})`;
     out[name] = getComputedStyle(probe).color;
   }
@@ -286,7 +294,9 @@ export default async function start(figure) {
     const ends = [[], []];
     for (const { t, from } of moved ? [] : inView()) for (const l of t.layers) for (const f of l.about.ground ? [] : l.features) {
       const p = f.parts[0] ?? [];
-      if (p.length) [from.c + p[0] / l.extent, from.r + p[1] / l.extent].forEach((v, i) => ends[i].push(v * from.l.side));
+      if (!p.length) continue;
+      const corners = f.tags.count && !f.id ? extremes(f.parts) : [p]; // of an area that stands for many features
+      for (const c of corners) for (let n = f.id ? 1 : f.tags.count / 2 || 1; n > 0; n--) [from.c + c[0] / l.extent, from.r + c[1] / l.extent].forEach((v, i) => ends[i].push(v * from.l.side));
     }
     const n = ends[0].length;
     begun = moved || n > 0 && [...tiles.values()].every((t) => !t || t.layers);
@@ -325,15 +335,18 @@ export default async function start(figure) {
       for (const l of s.t.layers) {
         const k = s.from.l.side / at.res / l.extent;
         g.setTransform(k * d, 0, 0, k * d, fx * d, fy * d);
+        const upper = s.t.layers.length > 1 && l === s.t.layers[0];
         g.fillStyle = paint.area;
         g.fill(l.areas);
+        if (!l.about.ground) l.colours.forEach((p, i) => { g.fillStyle = paint["a" + i]; g.fill(p); });
         for (const f of l.features) if (chosen?.id === f.id && chosen.layer === l.name && f.kind === 3) { g.fillStyle = paint.here; g.fill(f.path); }
-        g.strokeStyle = paint.line;
-        g.lineWidth = (s.t.layers.length > 1 && l === s.t.layers[0] ? 1.6 : .8) / k;
+        g.strokeStyle = upper ? paint.upper : paint.line;
+        g.lineWidth = (upper ? 1.6 : .8) / k;
         g.stroke(l.areas);
-        g.strokeStyle = paint.point; // what is chosen stands out by its outline
+        g.strokeStyle = paint.point;
         g.lineWidth = 1.2 / k;
         g.stroke(l.lines);
+        g.strokeStyle = paint.chosen; // what is chosen stands out by its outline
         for (const f of l.features) if (chosen?.id === f.id && chosen.layer === l.name && f.path) { g.lineWidth = (f.kind === 2 ? 4 : 2.4) / k; g.stroke(f.path); }
         for (const p of l.points) {
           const here = chosen?.id === p.f.id && chosen.layer === l.name;
@@ -415,6 +428,7 @@ export default async function start(figure) {
         g.setTransform(1, 0, 0, 1, 0, 0);
         g.lineWidth = 12 / k;
         if (within) for (const f of l.features) {
+          if (!f.id) continue; // stands for many
           if (f.kind === 2 && g.isPointInStroke(f.path, tx, ty)) take(f, .5, 0);
           if (f.kind === 3 && g.isPointInPath(f.path, tx, ty)) take(f, 1, f.label?.size ?? 0);
         }

@@ -154,7 +154,7 @@ func (c Drawing) Refine(coll *store.Collection, at Scale, rows []store.Row, outs
 				return err
 			}
 			fine = draw.NewShared(outs[i].Title, outs[i].Lang, g)
-			fine.ID = outs[i].ID
+			fine.ID, fine.Color = outs[i].ID, outs[i].Color
 			putOutline(c.maps.outlines, o.keyOf(r), fine)
 		}
 		outs[i] = fine
@@ -227,6 +227,9 @@ func (o *Outliner) Outline(x *store.Feature, values []any) (*draw.Outline, error
 			return nil, err
 		}
 		out = draw.NewShared(title, lang, g)
+		if out.Color, err = o.Shared.Color(x.ID); err != nil {
+			return nil, err
+		}
 	} else {
 		g, err := x.Geometry.Orb()
 		if err != nil { // an unreadable geometry is not drawn, but the page is

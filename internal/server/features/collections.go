@@ -128,6 +128,7 @@ func (s *surface) collection(c *call) (*server.Answer, error) {
 		Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := drawing.Grid(c.Collection); set != nil && view.Map != "" {
 		a.Page.Tiles = c.TileMap(set, c.Collection)
+		a.Page.Legend = "/collections/" + c.Collection.ID + "/legend"
 	}
 	switch {
 	case !c.MayDraw():

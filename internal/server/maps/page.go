@@ -38,7 +38,7 @@ func (c *call) page(w http.ResponseWriter) error {
 	pg := &page.Page{Name: "map", Title: c.Text("picture.title"), Crumbs: c.Crumbs(""), Data: v, Script: true,
 		Tiles: tiles}
 	if c.Collection != nil {
-		pg.Crumbs = c.Crumbs("collection")
+		pg.Crumbs, pg.Legend = c.Crumbs("collection"), "/collections/"+c.Collection.ID+"/legend"
 	}
 	doc, err := c.RenderPage(pg)
 	if err != nil {

@@ -66,6 +66,7 @@ type Page struct {
 	Description string      // for search engines and link previews; "" if there is none
 	LD          template.JS // the page as JSON-LD, escaped by InScript; "" if there is none
 	Caption     string      // of the map; "" for the default
+	Legend      string      // path of the legend of the map, below the mount; "" if there is none
 	Tiles       *TileMap    // the tile map that replaces the drawing if scripts run; nil if there is none
 	Refresh     bool        // without scripts the page reloads every few seconds
 	Copies      []Copied    // texts with a button that copies them
