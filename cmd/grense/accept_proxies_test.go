@@ -31,7 +31,6 @@ type proxyConf struct {
 	strip   [2]string // old and new text
 	conf    func(example, dir string) string
 	args    func(conf, dir string) []string
-	env     []string
 }
 
 var proxies = map[string]proxyConf{
