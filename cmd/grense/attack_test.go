@@ -27,9 +27,9 @@ import (
 )
 
 // newKey makes one more key of s, and waits until it counts.
-func (s *serving) newKey(t testing.TB) string {
+func (s *serving) newKey(t testing.TB, flags ...string) string {
 	t.Helper()
-	key := createKey(t, s.dir)
+	key := createKey(t, s.dir, flags...)
 	for end := time.Now().Add(patience); ; {
 		_, body, _, err := s.asker(key).ask(t.Context(), "/key?f=json")
 		if err == nil && strings.Contains(body, `"keyAccepted":true`) {

@@ -57,12 +57,12 @@ func program(t testing.TB, ctx context.Context, dir string, args ...string) *exe
 	return cmd
 }
 
-// createKey makes a key through the command line.
-func createKey(t testing.TB, dir string) string {
+// createKey makes a key through the command line, with more flags than its name.
+func createKey(t testing.TB, dir string, flags ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := program(t, ctx, dir, "key", "create", "--name", "a real client")
+	cmd := program(t, ctx, dir, append([]string{"key", "create", "--name", "a real client"}, flags...)...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
