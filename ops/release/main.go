@@ -126,7 +126,8 @@ func (r *release) build(t target) error {
 	log.Printf("building for %s/%s", t.os, t.arch)
 	linked := "-s -w -X main.linked=v" + r.version + " -X main.linkedCommit=" + r.commit + " -X main.linkedDate=" +
 		r.time.Format(time.RFC3339)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", linked, "-o", r.program(t), "./cmd/grense")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", linked, "-o",
+		r.program(t), "./cmd/grense")
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 	cmd.Stderr = os.Stderr
