@@ -232,17 +232,21 @@ func TestFailuresOfLiveRowsBeforeTheFirstByteAreNoHalfAnswers(t *testing.T) {
 // TestAPageThatPanicsGivesItsPlaceAndItsConnectionBack: the next one begins early again.
 func TestAPageThatPanicsGivesItsPlaceAndItsConnectionBack(t *testing.T) {
 	t.Parallel()
-	plain := serveHistory(t, nil)
+	plain, key := serveHistory(t, nil), "grense_ABCDEFGH_"+strings.Repeat("x", 38)
 	var sound atomic.Bool
 	st := &liveRows{Store: plain.store, before: func(context.Context, int64) error { return nil }, page: func() {
 		if !sound.Load() {
-			panic("a fault of the store")
+			panic("a fault of the store, with " + key)
 		}
 	}}
 	a := serveStore(t, st, func(c *config.Config) { c.Limits.Buffer = 64 << 10 })
 	a.get(manyOf + "&f=json").wants(500)
 	if n := st.open.Load(); n != 0 {
 		t.Errorf("%d snapshots are left", n)
+	}
+	text := a.logs.String()
+	if !strings.Contains(text, "with grense_ABCDEFGH_***") || strings.Contains(text, key) {
+		t.Errorf("the log shows the key, or no panic: %s", text)
 	}
 	sound.Store(true)
 	if res := a.begun(t, manyOf+"&f=json", "identity"); res.StatusCode != 200 || st.direct.Load() != 0 {

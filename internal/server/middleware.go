@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -181,8 +182,8 @@ func (s *Kit) chain(router *router) http.Handler {
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
-				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic", p, "stack",
-					string(debug.Stack()))
+				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic",
+					Redacted(fmt.Sprint(p)), "stack", string(debug.Stack()))
 				if rw.Status == 0 {
 					c.Fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
@@ -241,6 +242,9 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 		return
 	}
 	query := Redacted(Clip(r.URL.RawQuery))
+	if text, err := url.QueryUnescape(query); err == nil && holdsKey(text) { // its underscores were escaped
+		query = Redacted(text)
+	}
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is a key until it is redeemed
 	}
@@ -249,7 +253,7 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 		return
 	}
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // pc 0: finding the caller would cost time
-	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)),
+	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Redacted(Clip(r.Method))),
 		slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
 		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes),
 		slog.Float64("took_ms", float64(took.Microseconds())/1000), slog.String("key", c.KeyID),

@@ -55,7 +55,8 @@ func (c *Call) tellTiming(start time.Time) {
 func (s *Kit) sendTrace(c *Call, rw *response, name string, start, now time.Time) {
 	status := cmp.Or(rw.Status, statusLeft)
 	root := trace.Span{Name: cmp.Or(name, "request"), Serves: true, Start: start, End: now, Attrs: []slog.Attr{
-		slog.String("http.request.method", Clip(c.Request.Method)), slog.Int("http.response.status_code", status),
+		slog.String("http.request.method", Redacted(Clip(c.Request.Method))),
+		slog.Int("http.response.status_code", status),
 		slog.String("url.path", Redacted(Clip(c.Request.URL.Path))), slog.String("grense.request", c.ID),
 		slog.Int64("http.response.body.size", rw.bytes), slog.Bool("grense.cached", c.cached)}}
 	if c.Collection != nil {
