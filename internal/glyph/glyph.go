@@ -27,7 +27,7 @@ const (
 	ascent = 26   // pixels from the top of a line to its base line
 )
 
-// perRange is how many code points are in a range.
+// perRange is the number of code points in a range.
 const perRange = 256
 
 // Ranges is the number of ranges.
@@ -179,7 +179,7 @@ func (o *outline) line(p [2]float64) {
 
 func (o *outline) close() { o.line(o.start) }
 
-// pieces is how many lines a curve becomes.
+// pieces is the number of line segments that replace a curve.
 const pieces = 8
 
 func (o *outline) add(s sfnt.Segment) {

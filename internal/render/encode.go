@@ -15,7 +15,7 @@ func (d *Drawing) PNG(ctx context.Context) ([]byte, error) {
 	return appendPNG(make([]byte, 0, 64<<10), img)
 }
 
-// JPEG paints a drawing as JPEG; what is transparent becomes white.
+// JPEG encodes a drawing as JPEG. Transparent parts become white.
 func (d *Drawing) JPEG(ctx context.Context) ([]byte, error) {
 	img, err := d.Image(ctx)
 	if err != nil {

@@ -38,7 +38,7 @@ func faceOf(bold bool) *face {
 	return faces[0]()
 }
 
-// newFace reads an embedded font, which is known to be sound.
+// newFace parses an embedded font. It panics if the font is invalid.
 func newFace(ttf []byte) *face {
 	f, err := sfnt.Parse(ttf)
 	if err != nil {
@@ -50,7 +50,7 @@ func newFace(ttf []byte) *face {
 // mostGlyphs bounds the letters that are cached; texts may have any.
 const mostGlyphs = 4096
 
-// glyph returns a letter; that of a missing one is a box.
+// glyph returns the glyph of a letter; a box if the font lacks it.
 func (f *face) glyph(r rune) *glyph {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,14 +16,14 @@ import (
 type label struct {
 	text
 	layer    int     // labels of higher layers are placed first
-	key      float64 // then those of smaller keys
-	area     float64 // then those of larger areas
+	key      float64 // second criterion: smaller keys first
+	area     float64 // third criterion: larger areas first
 	low      Point   // box
 	high     Point
 	overlaps bool
 }
 
-// mostLetters bounds a label, mostLabels those of a picture.
+// mostLetters is the maximum length of a label, mostLabels the maximum number of labels in a picture.
 const (
 	mostLetters = 200
 	mostLabels  = 20_000
@@ -169,7 +169,7 @@ func middleOf(line []Point) Point {
 	return line[0]
 }
 
-// wrapped breaks a text into lines of at most so many pixels, where it has blanks.
+// wrapped breaks a text at blanks into lines of at most so many pixels.
 func wrapped(l *label, s string, most float64) (lines []textLine) {
 	add := func(s string) {
 		if s = strings.TrimSpace(s); s != "" {
@@ -227,7 +227,7 @@ func (d *drawer) laid(l label, lines []textLine, at Point, r *style.Rules) *labe
 	return &l
 }
 
-// place draws the labels that have room: those of higher layers, of smaller keys and of larger areas first.
+// place draws the labels that have room. Labels of higher layers come first, then smaller keys, then larger areas.
 func (d *drawer) place(labels []*label) {
 	order := slices.Clone(labels)
 	slices.SortStableFunc(order, func(a, b *label) int {

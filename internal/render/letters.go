@@ -101,7 +101,7 @@ func (b *band) spread(r float64) {
 	}
 }
 
-// blend paints a colour through a mask whose upper left corner lies at x, y of the band.
+// blend paints a colour through a mask with its upper left corner at x, y of the band.
 func (b *band) blend(mask *image.Alpha, x, y int, c color.NRGBA) {
 	draw.DrawMask(b.img, mask.Rect.Add(image.Pt(x, y)), image.NewUniform(c), image.Point{}, mask, image.Point{},
 		draw.Over)

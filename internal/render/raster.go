@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// bandPixels is how many pixels are painted at a time, which bounds the memory besides the picture.
+// bandPixels is the number of pixels painted at a time. It limits the memory besides the picture.
 const bandPixels = 1 << 21
 
 // Image paints a drawing. It ends early, with the context's error, where ctx ends.
@@ -58,7 +58,7 @@ func paint(pix []byte, c color.NRGBA) {
 	}
 }
 
-// band is some rows of a picture while they are painted. Positions of shapes are those of the picture.
+// band is the part of a picture that is being painted: some of its rows. Shapes have positions in the whole picture.
 type band struct {
 	img                *image.RGBA
 	top, width, height int
@@ -93,7 +93,7 @@ func (b *band) add(ring []Point) {
 	}
 }
 
-// over paints the current shape over what is there.
+// over paints the current shape over the picture.
 func (b *band) over(c color.NRGBA) {
 	b.shape.spans(func(y, from, to int, cover uint32) {
 		blend(b.img.Pix[y*b.img.Stride+4*from:y*b.img.Stride+4*to], c, cover)
@@ -193,7 +193,7 @@ func (b *band) strokes(s *strokes) {
 	b.begin()
 	width := s.width
 	c := s.color
-	if width < 1 { // as faint as it is thin
+	if width < 1 { // thinner lines are fainter
 		c.A = uint8(math.Round(float64(c.A) * width))
 		width = 1
 	}
@@ -236,7 +236,7 @@ func reverse(ps []Point) {
 	}
 }
 
-// leastStep is how far apart positions of a line are drawn at least, in pixels.
+// leastStep is the minimum distance between drawn positions of a line, in pixels.
 const leastStep = .35
 
 // thinned leaves out positions that are very near to the one before; the ends stay. The last position of a closed
@@ -258,7 +258,7 @@ func thinned(line []Point, closed bool) []Point {
 	return out
 }
 
-// mostMitre is how many halves of the width a corner may reach out.
+// mostMitre is the maximum length of a mitred corner, in halves of the line width.
 const mostMitre = 2
 
 // sides returns the lines at both sides of a line; at sharp corners they are cut off.
@@ -319,7 +319,7 @@ func sides(line []Point, half float64, closed bool) (left, right []Point) {
 // mostDashes bounds the pieces of a line.
 const mostDashes = 100_000
 
-// dashed calls fn with the pieces of a line that are drawn.
+// dashed calls fn with each dash of a line.
 func dashed(line []Point, dash []float64, fn func(piece []Point)) {
 	sum := 0.0
 	for _, v := range dash {

@@ -41,26 +41,27 @@ type Tag struct {
 	Value any
 }
 
-// Map is what Draw draws.
+// Map is the input of Draw.
 type Map struct {
 	Width, Height int
-	// Ratio is how many pixels a pixel of the style has; sizes of the style are multiplied by it. 0 means 1.
+	// Ratio multiplies sizes of the style: pixels of the picture per pixel of the style. 0 means 1.
 	Ratio float64
 	Zoom  float64 // by which the style is evaluated
 	Rules []*style.Rules
-	// Sources are the features by the name of their layer ("source-layer"), in the order in which they are drawn.
+	// Sources holds the features by the name of their layer ("source-layer"), in drawing order.
 	Sources map[string][]Feature
 	// Ground is below all layers; nil leaves the ground transparent. The layer background of the style is drawn only
 	// where Styled.
 	Ground *color.NRGBA
 	Styled bool
-	// Reach is how far beyond the edges, in pixels, labels are placed, so that neighbouring pictures agree about them.
+	// Reach is the distance beyond the edges, in pixels, within which labels are placed, so that neighbouring pictures
+	// have the same labels at their common edge.
 	Reach int
 	// Captions are written on top of all else.
 	Captions []Caption
 }
 
-// Caption is a line of text whose base line begins at a position.
+// Caption is a line of text. Its base line begins at a position.
 type Caption struct {
 	Text  string
 	At    Point
@@ -111,7 +112,7 @@ type text struct {
 	haloWidth float64
 }
 
-// textLine is a line of a label; at is where its base line begins.
+// textLine is a line of a label. Its base line begins at the position at.
 type textLine struct {
 	text  string
 	at    Point
@@ -220,7 +221,7 @@ func (d *drawer) background(l *style.Rules) {
 	d.out.ops = append(d.out.ops, &fills{groups: []fillGroup{{c, [][]Point{{{0, 0}, {w, 0}, {w, h}, {0, h}}}}}})
 }
 
-// groupsOf gathers parts by colour, in the order in which the colours come.
+// groupsOf groups parts by colour, in the order of the first part of each colour.
 type groupsOf struct {
 	list []fillGroup
 	at   map[color.NRGBA]int
@@ -386,7 +387,7 @@ type edgeSet struct {
 	used  int
 }
 
-// edge is one between two positions, the lesser first; the zero edge has no length and stands for an empty slot.
+// edge joins two positions, the lesser first. The zero edge marks an empty slot.
 type edge struct{ a, b uint64 }
 
 func (s *edgeSet) reset() {

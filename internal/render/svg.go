@@ -51,7 +51,7 @@ func escaped(t string) string {
 	return b.String()
 }
 
-// color writes a colour as an attribute, and its opacity where it has one.
+// color writes a colour as an attribute, with its opacity if it is not opaque.
 func (s *svg) color(name string, c color.NRGBA) {
 	const digits = "0123456789abcdef"
 	s.b = append(append(append(s.b, ' '), name...), `="#`...)

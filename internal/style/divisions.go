@@ -10,8 +10,8 @@ import (
 type Data struct {
 	ID        string // of the collection, and of its source layer
 	Dimension int    // of the geometries: 0 points, 1 lines, 2 areas; -1: any
-	Count     int    // features in all
-	// Extent is the width times the height of what holds the features, in square degrees of Web Mercator; 0: unknown
+	Count     int    // number of features
+	// Extent is the area of the envelope of the features, in square degrees of Web Mercator; 0: unknown
 	Extent float64
 	Name   string   // property with names; "": none
 	Labels string   // source layer with one point for each area (LabelName, LabelRank); "": none
@@ -21,7 +21,7 @@ type Data struct {
 // Properties of the source layers that styles use.
 const (
 	FeatureID  = "id"          // of every feature; an area that stands for many has none
-	ColorIndex = "color_index" // of an area: 0 to 3; areas beside each other have different ones
+	ColorIndex = "color_index" // of an area: 0 to 3; neighbours differ
 	LabelName  = "name"        // of a label: the name as the data have it
 	LabelLines = "label"       // of a label whose name joins names of several languages: these, a line each
 	LabelRank  = "rank"        // of a label: the smallest is the most important
@@ -151,7 +151,7 @@ func Levels(data []Data) []Data {
 	return out
 }
 
-// room returns the zoom at which areas are so many pixels wide, about; part is how much of the extent they cover.
+// room returns the zoom at which areas are about so many pixels wide. part is the share of the extent that they cover.
 func room(x Data, pixels float64) float64 {
 	const part = 0.4
 	if x.Extent <= 0 || x.Count == 0 {
@@ -175,7 +175,7 @@ func (m *divisions) pointZoom(x Data) float64 {
 	return min(8, room(x, pointRoom))
 }
 
-// shade is the place of level i in what has one colour for each level. One level alone is drawn as a lower one.
+// shade returns the index of level i in lists with one colour for each level. A single level is drawn as a lower one.
 func (m *divisions) shade(i int) int {
 	if len(m.levels) == 1 {
 		return 1

@@ -127,7 +127,7 @@ func parseCall(op string, args []any) (Expr, error) {
 	return e, err
 }
 
-// parseAll parses arguments; the Expr has what they depend on.
+// parseAll parses arguments. e has the dependencies of all of them.
 func parseAll(args []any) (e Expr, list []Expr, err error) {
 	list = make([]Expr, len(args))
 	for i, a := range args {
@@ -374,7 +374,7 @@ func evalConcat(a []any, _ float64, _ *Feature) any {
 	return b.String()
 }
 
-// formatted is the text of sections, whose options are left out.
+// formatted returns the text of sections without their options.
 func formatted(a []any) string {
 	var b strings.Builder
 	for _, v := range a {

@@ -2,7 +2,7 @@ package style
 
 import "strings"
 
-// kind is what values of a property are.
+// kind is the type of the values of a property.
 type kind int
 
 const (

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Rules are a layer whose values are ready to be evaluated for features at a zoom. They are immutable.
+// Rules is a layer with its values parsed, for evaluation at a zoom and for a feature. It is immutable.
 type Rules struct {
 	*Layer
 	filter Expr
@@ -59,7 +59,7 @@ func (r *Rules) Shows(zoom float64, f *Feature) bool {
 // PerFeature reports whether a property may have another value for each feature.
 func (r *Rules) PerFeature(name string) bool { return r.values[name].feature }
 
-// Has reports whether a property has a value of its own.
+// Has reports whether the style sets a property.
 func (r *Rules) Has(name string) bool { _, ok := r.values[name]; return ok }
 
 // value is the value of a property, or its default.

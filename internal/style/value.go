@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Feature is what expressions ask of a feature.
+// Feature is a feature as expressions see it.
 type Feature struct {
 	ID   any                   // nil: none
 	Kind string                // Point, LineString or Polygon, also of several of them

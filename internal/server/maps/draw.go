@@ -189,7 +189,7 @@ func colorOf(name, v string) (color.NRGBA, error) {
 		"use six hexadecimal digits, such as 0xFFFFFF, or a name of CSS, such as white")
 }
 
-// mercatorCell is how wide a pixel is at zoom 0 of map libraries, whose tiles have 512 pixels, in metres.
+// mercatorCell is the width of a pixel at zoom 0 of map libraries, whose tiles have 512 pixels, in metres.
 const mercatorCell = 2 * 20037508.3427892 / 512
 
 // zoomOf is the zoom of map libraries at which a pixel covers as much ground as a cell of a CRS does at a position.
@@ -206,7 +206,7 @@ func zoomOf(id crs.ID, at orb.Point, cell float64) float64 {
 	return 0
 }
 
-// part is a box of a view in one copy of the world, and how far that is moved to the east.
+// part is the part of a view in one copy of the world, and the distance by which that copy is moved to the east.
 type part struct {
 	box   orb.Bound
 	shift float64
@@ -279,7 +279,7 @@ func (c *call) read(m *render.Map, v *view, in part) error {
 	return nil
 }
 
-// setOf is the set whose levels maps of a collection in a CRS are drawn from; nil where there is none.
+// setOf returns the tile matrix set whose levels maps of a collection in a CRS use; nil if there is none.
 func setOf(coll *store.Collection, id crs.ID) *tile.Set {
 	var best *tile.Set
 	for _, set := range server.TileSets(coll) {
@@ -346,7 +346,7 @@ func bounded(v float64) float32 {
 	return float32(min(max(v, -1e6), 1e6))
 }
 
-// manyPixels is from how many pixels on a picture is a large answer.
+// manyPixels is the number of pixels from which a picture counts as a large response.
 const manyPixels = 1 << 21
 
 // paint makes a drawing of so many pixels in its turn, and charges it.
@@ -391,7 +391,7 @@ func (c *call) encoded(d *render.Drawing) (body []byte, err error) {
 	return d.PNG(ctx)
 }
 
-// title is what the map is of.
+// title returns the title of the map.
 func (c *call) title() string {
 	if c.Collection != nil {
 		return c.TitleOf(c.Collection)

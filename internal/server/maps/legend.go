@@ -19,7 +19,7 @@ const (
 	legendText   = 13
 )
 
-// legend answers with what the symbols of a map stand for: a sample of each collection, and its name.
+// legend writes the legend of a map: a sample of the symbols of each collection, and its name.
 func (s *surface) legend(c *call, w http.ResponseWriter) error {
 	d, err := c.legendDrawing()
 	if err != nil {
@@ -86,7 +86,7 @@ func shownFrom(rules []*style.Rules, id string) float64 {
 	return zoom
 }
 
-// sample are features of a kind in a row: four areas beside each other, a line, or a point.
+// sample returns features for a row of the legend: four adjacent areas, a line, or a point.
 func sample(dimension int, left, top, k float64) []render.Feature {
 	const high = legendRow - 8
 	at := func(x, y float64) render.Point {

@@ -34,8 +34,8 @@ func (s *surface) oldRoute(path, op, summary string, h func(*oldCall, http.Respo
 		})}
 }
 
-// admit checks the key of a request for the data of layers, with commas between them. One layer is as its collection
-// is for the scopes of keys.
+// admit checks the key of a request for the data of layers, separated by commas. A single layer counts as its
+// collection for the scopes of keys.
 func (x *oldCall) admit(layers string) error {
 	h := x.Request.Header
 	if name := x.Route.KeyParam; name != "" {
@@ -67,8 +67,8 @@ func (e *exception) Error() string { return e.err.Error() }
 
 func (e *exception) Unwrap() error { return e.err }
 
-// tellsByXML reports whether an error is one of the request, which the standards of older services write as XML.
-func tellsByXML(c *call, err error) bool {
+// isServiceException reports whether an error is a fault of the request, which WMS and WMTS write as XML.
+func isServiceException(c *call, err error) bool {
 	if err == nil || c.Begun() || errors.Is(err, store.ErrChanged) || errors.Is(err, context.Canceled) {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 	"grense/internal/tile"
 )
 
-// mapView is what the page of a map shows.
+// mapView is the data of the page of a map.
 type mapView struct {
 	Title   string
 	Picture string // address as PNG
@@ -51,8 +51,8 @@ func (c *call) page(w http.ResponseWriter) error {
 	return c.WriteOnce(w, doc)
 }
 
-// gridOf is the set that the map of collections on a page is in: that of the first one that has such a map; nil where
-// none has.
+// gridOf returns the tile matrix set of the map of collections on a page: that of the first collection with such a
+// map; nil if there is none.
 func gridOf(colls []*store.Collection) *tile.Set {
 	for _, coll := range colls {
 		if set := drawing.Grid(coll); set != nil {

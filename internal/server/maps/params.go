@@ -15,7 +15,7 @@ import (
 	"grense/openapi"
 )
 
-// mapParams are those of maps.
+// mapParams holds the parameters of maps.
 type mapParams struct {
 	*tiles.Layers
 	look
@@ -27,7 +27,7 @@ type mapParams struct {
 	scale         float64 // denominator; 0: not given
 }
 
-// look is how a picture looks, whatever it shows.
+// look holds the parameters of appearance that all pictures have.
 type look struct {
 	ground      string // colour as it came; "": not given
 	transparent *bool  // nil: not given
@@ -44,7 +44,7 @@ func newMapParams(c *server.Call) any {
 	return &mapParams{Layers: tiles.NewLayers(c), look: newLook()}
 }
 
-// lookOf is the struct of a route whose pictures have a look.
+// lookOf is implemented by parameters of routes whose pictures have a look.
 type lookOf interface{ lookOf() *look }
 
 func (l *look) lookOf() *look { return l }
@@ -129,7 +129,7 @@ var sizeParameters = append([]*server.Param{
 		})},
 }, lookParameters...)
 
-// lookParameters are those of all pictures.
+// lookParameters are the parameters that look holds.
 var lookParameters = []*server.Param{
 	{Name: "mm-per-pixel", Description: "Size of a pixel where the map is shown, in millimetres. Lines and letters " +
 		"have more pixels where it is smaller", Schema: map[string]any{"type": "number", "minimum": 0,
@@ -206,7 +206,7 @@ func uris(ids []crs.ID) []string {
 	return out
 }
 
-// offered are the CRSs in which all collections of the map are.
+// offered returns the CRSs that all collections of the map offer.
 func (p *mapParams) offered() []crs.ID { return drawing.CommonCRS(p.Collections()) }
 
 // centerNumbers returns the numbers of center, in the axis order of center-crs; nil if one is no number.

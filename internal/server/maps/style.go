@@ -35,7 +35,7 @@ func (s *surface) styled(c *call, w http.ResponseWriter) error {
 	return s.picture(c, w)
 }
 
-// drawn is what a style of the configuration draws of this service: no layers of other sources.
+// drawn returns the layers of a configured style that draw data of this service.
 func drawn(file *style.Style) *style.Style {
 	d := *file
 	d.Sources = maps.Clone(file.Sources)
@@ -47,7 +47,7 @@ func drawn(file *style.Style) *style.Style {
 	return &d
 }
 
-// styledRoutes are those of maps in a style of the list.
+// styledRoutes returns the routes of maps in one of the styles.
 func (s *surface) styledRoutes(params []*server.Param) (list []server.Route) {
 	params = slices.DeleteFunc(slices.Clone(params), func(p *server.Param) bool { return p == paramTheme })
 	for _, of := range []struct{ path, op, after, what string }{

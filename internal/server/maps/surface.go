@@ -16,7 +16,7 @@ import (
 // maps1 begins the names of conformance classes (OGC 20-058).
 const maps1 = "http://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/"
 
-// surface is what the routes share.
+// surface holds what the routes of maps share.
 type surface struct {
 	*server.Kit
 	drawing *drawing.Maps

@@ -13,8 +13,8 @@ func newTileParams(c *server.Call) any {
 	return &mapParams{Layers: tiles.NewTileLayers(c), look: newLook()}
 }
 
-// tileReach is how far around a tile names are placed, in pixels, so that those across its edges are in all its
-// neighbours or in none.
+// tileReach is the distance around a tile within which names are placed, in pixels, so that a name across an edge is
+// in both tiles or in neither.
 const tileReach = 128
 
 // tile answers with a tile of a map. Where there are no data it shows the ground alone.

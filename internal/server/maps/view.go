@@ -13,13 +13,13 @@ import (
 	"grense/internal/tile"
 )
 
-// view is what a picture shows.
+// view is the area, the CRS and the size of a picture.
 type view struct {
 	crs           crs.ID
 	box           orb.Bound // x before y; across the antimeridian it reaches beyond 180 degrees
 	width, height int
-	reach         int       // pixels around it, in which names are placed too
-	set           *tile.Set // whose levels it is drawn from; nil: the one that suits each collection
+	reach         int       // width of the frame in which names are placed too, in pixels
+	set           *tile.Set // set whose levels are used; nil: the most suitable for each collection
 }
 
 // cell is how wide and how high a pixel is, in units of the CRS.
@@ -27,13 +27,13 @@ func (v *view) cell() (x, y float64) {
 	return (v.box.Max[0] - v.box.Min[0]) / float64(v.width), (v.box.Max[1] - v.box.Min[1]) / float64(v.height)
 }
 
-// wide is how many pixels the longer side of a map has where nobody says.
+// wide is the default length of the longer side of a map, in pixels.
 const wide = 1024
 
-// margin is how much wider than its data a map of all of them is.
+// margin is the ratio of the width of a map of all data to the width of the data.
 const margin = 1.02
 
-// view finds what the map shows and how large it is (OGC 20-058, 8 to 10).
+// view returns the area and the size of the map (OGC 20-058, 8 to 10).
 func (c *call) view() (*view, error) {
 	p := c.p
 	v := &view{crs: p.crs}
@@ -114,7 +114,7 @@ func (c *call) checkPixels(v *view) error {
 	return nil
 }
 
-// cmpOr is the other side of a map around a center, where one side is given; else what all data have.
+// cmpOr returns the other side of a map around a center if one side is given; else that of all data.
 func cmpOr(other, all int, centred bool) int {
 	if centred && other > 0 {
 		return other
@@ -122,7 +122,7 @@ func cmpOr(other, all int, centred bool) int {
 	return min(max(all, 1), wide)
 }
 
-// pixels is a side in whole pixels, one at least; far too many stay too many.
+// pixels rounds a side to whole pixels, at least 1. Excessive values stay excessive.
 func pixels(v float64) int { return int(min(max(math.Round(v), 1), 1e9)) }
 
 func around(at orb.Point, w, h float64) orb.Bound {
@@ -151,13 +151,13 @@ func (c *call) checkView() error {
 	return nil
 }
 
-// checkScale refuses a scale beside a size.
+// checkScale refuses a scale together with a size.
 func (c *call) checkScale(area string) error {
 	return problem.Invalidf("scale-denominator", server.First(c.Values["scale-denominator"]),
 		"leave it out, or width and height: with %s one of them says the other", area)
 }
 
-// stored is the CRS that the data of the map are stored in; CRS84 where they differ, or where it has no name.
+// stored returns the storage CRS of the data; CRS84 if collections differ, or if it has no name.
 func (c *call) stored() crs.ID {
 	var id crs.ID
 	for _, at := range c.p.Calls() {
@@ -173,7 +173,7 @@ func (c *call) stored() crs.ID {
 	return id
 }
 
-// box is the box that the map shows; boxed is false where it is that of all data.
+// box returns the area of the map. boxed is false if it is the extent of all data.
 func (c *call) box(in crs.ID) (b orb.Bound, boxed bool, err error) {
 	p := c.p
 	switch {
@@ -204,7 +204,7 @@ func (c *call) box(in crs.ID) (b orb.Bound, boxed bool, err error) {
 	return b, false, err
 }
 
-// subset is the box that the parameter of that name gives. Along an axis that it does not name, it is that of all data.
+// subset returns the box of the parameter subset. An axis without a limit has the extent of all data.
 func (c *call) subset(in crs.ID) (orb.Bound, error) {
 	sides, seen, err := subsetBox(c.p.subset, in)
 	if err != nil {
@@ -256,7 +256,7 @@ func (c *call) whole(in crs.ID) (b orb.Bound, err error) {
 	return b, err
 }
 
-// checkArea refuses a box without area. One whose west is east of its east crosses the antimeridian.
+// checkArea refuses a box without area. A box with its west east of its east crosses the antimeridian.
 func (c *call) checkArea(name string, b orb.Bound) error {
 	if b.Min[0] == b.Max[0] || !(b.Min[1] < b.Max[1]) {
 		return problem.Invalidf(name, server.Clip(server.First(c.Values[name])),
@@ -272,7 +272,7 @@ func or84(id crs.ID) crs.ID {
 	return id
 }
 
-// moved is a box in another CRS. One whose west is east of its east crosses the antimeridian.
+// moved returns a box in another CRS. A box with its west east of its east crosses the antimeridian.
 func moved(b orb.Bound, from, to crs.ID) (orb.Bound, error) {
 	if from.Geographic() && b.Min[0] > b.Max[0] {
 		b.Max[0] += 360
@@ -294,7 +294,7 @@ func moved(b orb.Bound, from, to crs.ID) (orb.Bound, error) {
 	return crs.EnvelopeOf(b, from, to)
 }
 
-// world is how far around the earth reaches in a CRS whose x does; 0 for others.
+// world returns the length of the equator in units of a CRS whose x wraps around the earth; 0 for others.
 func world(id crs.ID) float64 {
 	switch {
 	case id.Geographic():
@@ -322,7 +322,7 @@ func (c *call) middle(in crs.ID) (orb.Point, error) {
 	return orb.Point{x, y}, nil
 }
 
-// metres is how long a unit of a CRS is at a position, in metres on the ground, to the north.
+// metres returns the length of a unit of a CRS at a position, in metres on the ground, to the north.
 func metres(id crs.ID, at orb.Point) float64 {
 	step := 100.0
 	if id.Geographic() {

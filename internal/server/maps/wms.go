@@ -26,7 +26,7 @@ import (
 	"grense/internal/style"
 )
 
-// wmsRoute is that of the Web Map Service (OGC 06-042), where the configuration has it.
+// wmsRoute returns the route of the Web Map Service (OGC 06-042), if it is configured.
 func (s *surface) wmsRoute() []server.Route {
 	if !s.Config.Compat.WMS {
 		return nil
@@ -59,7 +59,7 @@ func wms(old *oldCall, w http.ResponseWriter) error {
 		err = &exception{"OperationNotSupported", problem.Invalidf("request", server.Clip(x.asked["REQUEST"]),
 			"use GetCapabilities, GetMap, GetFeatureInfo or GetLegendGraphic")}
 	}
-	if !tellsByXML(x.call, err) {
+	if !isServiceException(x.call, err) {
 		return err
 	}
 	return x.refuse(w, err)

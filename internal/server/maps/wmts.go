@@ -23,7 +23,7 @@ import (
 // asWMTS is the description of the Web Map Tile Service.
 var asWMTS = server.Format{F: "xml", Media: "application/xml", Also: []string{"text/xml"}}
 
-// wmtsRoutes are those of the Web Map Tile Service (OGC 07-057r7), where the configuration has it.
+// wmtsRoutes returns the routes of the Web Map Tile Service (OGC 07-057r7), if it is configured.
 func (s *surface) wmtsRoutes() []server.Route {
 	if !s.Config.Compat.WMTS {
 		return nil
@@ -47,11 +47,11 @@ type wmtsCall struct {
 	inQuery bool // its parameters are in the query, not in the path
 }
 
-// wmts answers a request. It reports faults as the standard has them: with 400 those of parameters in the query, with
-// 404 those of a path.
+// wmts writes the response to a request. Faults have status 400 if the parameters are in the query, and 404 if they are
+// in the path (OGC 07-057r7).
 func wmts(x wmtsCall, w http.ResponseWriter, h func(wmtsCall, http.ResponseWriter) error) error {
 	err := h(x, w)
-	if !tellsByXML(x.call, err) {
+	if !isServiceException(x.call, err) {
 		return err
 	}
 	code, locator, text := invalidValue, "", err.Error()
@@ -99,7 +99,7 @@ func (x wmtsCall) needs(names ...string) error {
 	return nil
 }
 
-// byQuery answers a request whose parameters are in the query.
+// byQuery writes the response to a request with its parameters in the query (KVP).
 func (x wmtsCall) byQuery(w http.ResponseWriter) error {
 	if err := x.needs("Service"); err != nil {
 		return err
