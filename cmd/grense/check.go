@@ -326,8 +326,11 @@ func notesByReason(notes []store.Note) []string {
 	layers := map[string][]string{}
 	for _, n := range notes {
 		r := "served: "
-		if n.Refused {
+		switch {
+		case n.Refused:
 			r = "refused: "
+		case n.Setting:
+			r = "setting: "
 		}
 		r += strings.TrimSpace(n.Reason)
 		if layers[r] == nil {

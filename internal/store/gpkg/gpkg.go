@@ -202,8 +202,11 @@ func (s *Store) logNotes(known []store.Note, cat *store.Catalog) {
 			continue
 		}
 		text := "a layer is served with a warning"
-		if n.Refused {
+		switch {
+		case n.Refused:
 			text = "a layer is not served"
+		case n.Setting:
+			text = "a setting of a layer is not used"
 		}
 		s.options.Logger.Warn(text, "layer", n.Layer, "reason", n.Reason)
 	}

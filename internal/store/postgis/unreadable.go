@@ -160,8 +160,11 @@ func (s *Store) logChanges(before, r *revision) {
 			continue
 		}
 		text := "a table is served with a warning"
-		if n.Refused {
+		switch {
+		case n.Refused:
 			text = "a table is not served"
+		case n.Setting:
+			text = "a setting of a table is not used"
 		}
 		s.options.Logger.Warn(text, "table", n.Layer, "reason", n.Reason)
 	}
