@@ -664,7 +664,7 @@ func TestThePastStaysAsItWas(t *testing.T) {
 		got, "3") {
 		t.Fatalf("the later data are not there: %v", got)
 	}
-	color := regexp.MustCompile(`class="a\d"`) // the neighbours of today decide it
+	color := regexp.MustCompile(` class="a\d"`) // the neighbours of today decide it
 	for p, b := range ask() {
 		if color.ReplaceAllString(b, "") != color.ReplaceAllString(before[p], "") {
 			t.Errorf("%s:\n was %s\n now %s", p, before[p], b)
