@@ -43,7 +43,7 @@ const mapPixels = () => {
   const box = document.querySelector(".tilemap"), c = box.querySelector("canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, Counts = {};
   for (let i = 0; i < d.length; i += 4) { const name = `${d[i]},${d[i + 1]},${d[i + 2]}`; Counts[name] = (Counts[name] ?? 0) + 1; }
   const of = (name) => getComputedStyle(box).getPropertyValue("--map-" + name).trim().slice(1).match(/../g).map((h) => parseInt(h, 16));
-  return { Point: of("point"), Sea: of("sea"), Area: of("area"), Counts, All: d.length / 4 };
+  return { Point: of("point"), Chosen: of("chosen"), Sea: of("sea"), Area: of("area"), Counts, All: d.length / 4 };
 };
 
 // accessible gives what axe-core finds wrong with the page as it is shown now (WCAG 2.2 A and AA, and best practice).
