@@ -50,3 +50,20 @@ func TestBoxesOfAFileOfManyLayers(t *testing.T) {
 		t.Errorf("side files %v", side)
 	}
 }
+
+// TestViewsMayReadAnRTree: the connection that surveys a file can use the R-trees that its views name.
+func TestViewsMayReadAnRTree(t *testing.T) {
+	t.Parallel()
+	s := foreign(t, fmt.Sprintf(`CREATE TABLE x (id INTEGER PRIMARY KEY, geom BLOB);
+		CREATE VIRTUAL TABLE rtree_x_geom USING rtree(id, minx, maxx, miny, maxy);
+		INSERT INTO x VALUES (1, x'47500001e6100000%x'); INSERT INTO rtree_x_geom VALUES (1, 10, 10, 60, 60);
+		CREATE VIEW v AS SELECT x.id, x.geom FROM x JOIN rtree_x_geom AS r ON r.id = x.id WHERE r.minx > 0;
+		INSERT INTO gpkg_contents (table_name, data_type, srs_id) VALUES ('v', 'features', 4326);
+		INSERT INTO gpkg_geometry_columns VALUES ('v', 'geom', 'POINT', 4326, 0, 0)`, point(10, 60).WKB), nil)
+	if _, ok := s.Catalog().Collection("v"); !ok {
+		t.Fatalf("refused: %+v", s.Catalog().Notes)
+	}
+	if rows := page(t, s, store.Query{Collection: "v", Limit: 10}).Rows; len(rows) != 1 {
+		t.Errorf("%d rows", len(rows))
+	}
+}

@@ -242,7 +242,7 @@ type openedFile struct {
 func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
 	f.stamp, _ = stampOf(path)
-	if f.survey, err = openWithoutTrees(path, m); err != nil {
+	if f.survey, err = openSurvey(path, m); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -351,7 +351,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 			forget = forget && d.survey.Count <= mostWithoutTree
 		}
 	}
-	if forget = forget && trees >= manyTrees; forget {
+	if forget = forget && trees >= manyTrees && len(schemaNow.views) == 0; forget {
 		withoutTrees(drafts)
 	}
 	if err := r.publish(c, drafts); err != nil {

@@ -233,7 +233,7 @@ func (s *Store) surveyAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := openWithoutTrees(path, m)
+	c, err := openSurvey(path, m)
 	if err != nil {
 		return src.explain(err)
 	}

@@ -92,6 +92,32 @@ func openWithoutTrees(path string, m mode) (*conn, error) {
 	return c, nil
 }
 
+// openSurvey is openConn for a connection that surveys a file. It cannot use R-trees if the file has very many of them,
+// and no view that may read one.
+func openSurvey(path string, m mode) (*conn, error) {
+	c, err := openWithoutTrees(path, m)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := c.schema()
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	trees := 0
+	for _, sql := range schema.tables {
+		if strings.HasPrefix(strings.ToUpper(sql), "CREATE VIRTUAL ") {
+			trees++
+		}
+	}
+	if trees >= manyTrees && len(schema.views) == 0 {
+		return c, nil
+	}
+	if err := c.close(); err != nil {
+		return nil, err
+	}
+	return openConn(path, m)
+}
+
 // forgetTrees makes SQLite unable to use R-trees on a connection, before it has read a schema. It then reads one of
 // thousands of tables fast: otherwise it compares the name of each R-tree with those of all tables.
 func forgetTrees(c *conn) error { return c.c.SetModule("rtree", nil) }
