@@ -19,7 +19,7 @@ func TestAttackWholeDownloads(t *testing.T) {
 		name    string
 		streams bool
 	}{{"geojsonseq", true}, {"csv", true}, {"json", true}, {"kml", true}, {"gml", true}, {"flatgeobuf", false},
-		{"parquet", false}, {"gpkg", false}, {"shapefile", false}, {"topojson", false}} {
+		{"parquet", false}, {"gpkg", false}, {"shapefile", false}, {"topojson", false}, {"xlsx", false}} {
 		t.Run(f.name, func(t *testing.T) {
 			s := serve(t, []string{tellsMetrics}, file)
 			var doc struct{ ItemCount int }
@@ -39,17 +39,6 @@ func TestAttackWholeDownloads(t *testing.T) {
 			figure(t, what+"memory above idle", s.peak(t)-idle, 256<<20)
 		})
 	}
-	t.Run("xlsx", func(t *testing.T) {
-		s := serve(t, []string{tellsMetrics}, file)
-		status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx")
-		if err != nil || status != http.StatusBadRequest {
-			t.Errorf("more rows than a sheet has: %d %.300s %v", status, body, err)
-		}
-		idle := s.idle(t)
-		n := s.discard(t, "/collections/sted/download?f=xlsx&bbox=4,57,16,69")
-		figure(t, fmt.Sprintf("xlsx of the places of a part of the country, %d MB: memory above idle", n>>20),
-			s.peak(t)-idle, 256<<20)
-	})
 }
 
 // discard reads an answer as it comes, without a coding, and returns its bytes.
