@@ -328,8 +328,8 @@ func TestWMSAnswersOldClients(t *testing.T) {
 	if img := a.get(get + "&crs=CRS:84&bbox=-10,91,10,110&TRANSPARENT=TRUE").picture(); opaque(img) != 0 {
 		t.Error("there is something north of the pole")
 	}
-	twice := a.get(strings.Replace(get, "fylker,kommuner", "kommuner,fylker,kommuner", 1) +
-		"&crs=EPSG:4258&bbox=59,9,60,11").picture()
+	thrice := strings.Replace(get, "fylker,kommuner&styles=,", "kommuner,fylker,kommuner&styles=,default,light", 1)
+	twice := a.get(thrice + "&crs=EPSG:4258&bbox=59,9,60,11").picture()
 	if apart(twice, north) != 0 {
 		t.Error("a layer that stands twice is not drawn where it stands last")
 	}
@@ -356,6 +356,8 @@ func TestWMSAnswersOldClients(t *testing.T) {
 		"request=Nothing":                                                     "OperationNotSupported",
 		of + "x" + box:                                                        "LayerNotDefined",
 		of + box + "&styles=pink":                                             "StyleNotDefined",
+		of + box + "&styles=,":                                                "styles: name one style",
+		of + ",kommuner" + box + "&styles=,dark":                              "styles: a map has one style",
 		of + "&bbox=1,1,2,2&crs=EPSG:1":                                       "InvalidCRS",
 		of + box + "&format=image/tiff":                                       "InvalidFormat",
 		of + "&crs=CRS:84&bbox=1,1,1,1":                                       "",

@@ -85,6 +85,33 @@ func (x wmsCall) refuse(w http.ResponseWriter, err error) error {
 var pictureForms = map[string]server.Format{"image/png": asPNG, "image/jpeg": asJPEG, "image/svg+xml": asSVG,
 	"image/png; mode=8bit": asPNG, "image/png8": asPNG}
 
+// themeOf returns the one theme that the styles of so many layers name. No style at all is the default of each
+// (OGC 06-042, 7.3.3.4).
+func themeOf(styles []string, layers int) (style.Theme, error) {
+	if len(styles) != layers && !slices.Equal(styles, []string{""}) {
+		return "", problem.Invalidf("styles", server.Clip(strings.Join(styles, ",")),
+			"name one style for each of the %d layers, or none", layers)
+	}
+	var themes []style.Theme
+	for _, name := range styles {
+		theme := style.Theme(name)
+		switch name {
+		case "", "default":
+			theme = style.Light
+		case string(style.Light), string(style.Dark), string(style.Print):
+		default:
+			return "", &exception{"StyleNotDefined", problem.Invalidf("styles", server.Clip(name),
+				"use default, light, dark or print")}
+		}
+		themes = append(themes, theme)
+	}
+	if len(slices.Compact(themes)) > 1 {
+		return "", problem.Invalidf("styles", server.Clip(strings.Join(styles, ",")),
+			"a map has one style; name the same for all layers")
+	}
+	return themes[0], nil
+}
+
 // look reads layers, styles, format and ground.
 func (x *oldCall) look(layers, styles string) error {
 	x.p.ground = x.asked["BGCOLOR"]
@@ -99,19 +126,12 @@ func (x *oldCall) look(layers, styles string) error {
 		}
 	}
 	slices.Reverse(names)
-	if err := x.p.Choose(x.Call, strings.Join(names, ",")); err != nil {
+	err := x.p.Choose(x.Call, strings.Join(names, ","))
+	if err != nil {
 		return &exception{"LayerNotDefined", err}
 	}
-	x.p.theme = style.Light
-	for name := range strings.SplitSeq(styles, ",") {
-		switch name {
-		case "", "default":
-		case string(style.Light), string(style.Dark), string(style.Print):
-			x.p.theme = style.Theme(name)
-		default:
-			return &exception{"StyleNotDefined", problem.Invalidf("styles", server.Clip(name),
-				"use default, light, dark or print")}
-		}
+	if x.p.theme, err = themeOf(strings.Split(styles, ","), len(strings.Split(layers, ","))); err != nil {
+		return err
 	}
 	form, ok := pictureForms[strings.ToLower(x.asked["FORMAT"])]
 	if !ok && x.asked["FORMAT"] != "" {
@@ -130,7 +150,7 @@ func (x *oldCall) look(layers, styles string) error {
 	if x.p.ground == "" {
 		return nil
 	}
-	_, err := colorOf("bgcolor", x.p.ground)
+	_, err = colorOf("bgcolor", x.p.ground)
 	return err
 }
 
