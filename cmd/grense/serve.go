@@ -16,6 +16,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/metrics"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/postgis"
@@ -212,8 +213,8 @@ func (s *service) sendTraces(ctx context.Context) {
 }
 
 // operator returns what the metrics report about certificate and connections.
-func (s *service) operator() server.Operator {
-	o := server.Operator{Connections: s.limited.count}
+func (s *service) operator() metrics.Operator {
+	o := metrics.Operator{Connections: s.limited.count}
 	if s.cert != nil {
 		o.CertificateEnd = s.cert.end
 	}

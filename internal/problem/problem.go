@@ -3,8 +3,10 @@
 package problem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -111,4 +113,18 @@ func Of(err error) *Error {
 		return e
 	}
 	return &Error{Kind: Internal, Err: err}
+}
+
+// Clip shortens a text from the client for a message.
+func Clip(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// SortFaults sorts faults by their parameters.
+func SortFaults(f []Fault) {
+	slices.SortStableFunc(f, func(a, b Fault) int { return cmp.Compare(a.Param, b.Param) })
 }

@@ -1,20 +1,18 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/problems"
 	"grense/internal/store"
 	"grense/internal/trace"
 )
@@ -133,7 +131,7 @@ func (c *Call) Resolve() error {
 		coll, ok := c.Catalog.Collection(c.PathParam("collectionId"))
 		if !ok || !coll.Public {
 			return problem.NotFoundf("there is no collection %q; %s/collections lists all",
-				Clip(c.PathParam("collectionId")), c.Base())
+				problem.Clip(c.PathParam("collectionId")), c.Base())
 		}
 		c.Collection = coll
 	}
@@ -170,7 +168,7 @@ func (c *Call) Resolve() error {
 	}
 	all := problem.Of(perr)
 	all.Faults = append(all.Faults, problem.Of(nerr).Faults...)
-	SortFaults(all.Faults)
+	problem.SortFaults(all.Faults)
 	return all
 }
 
@@ -185,7 +183,8 @@ func (c *Call) Ask(fn func(context.Context) error) error {
 		}
 	}
 	err := fn(c.Asking(c.Request.Context()))
-	if c.s.Store.Catalog().Version != c.Catalog.Version && (err == nil || Classify(err).Kind == problem.Internal) {
+	if c.s.Store.Catalog().Version != c.Catalog.Version &&
+		(err == nil || problems.Classify(err).Kind == problem.Internal) {
 		return errReopened() // the request was checked against the previous catalog
 	}
 	return err
@@ -235,29 +234,16 @@ func (c *Call) Owner() string {
 	if c.KeyID != "" {
 		return c.KeyID
 	}
-	return shareOf(c.Address)
+	return limit.ShareOf(c.Address)
 }
 
 // caller identifies a client in the limit of cancelled requests: one address of an owner, since programs at many
 // addresses may use one key.
-func (c *Call) caller() string { return c.Owner() + " " + shareOf(c.Address) }
+func (c *Call) caller() string { return c.Owner() + " " + limit.ShareOf(c.Address) }
 
 func First(v []string) string {
 	if len(v) == 0 {
 		return ""
 	}
 	return v[0]
-}
-
-// Clip shortens a text from the client for a message.
-func Clip(s string) string {
-	const most = 100
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-func SortFaults(f []problem.Fault) {
-	slices.SortStableFunc(f, func(a, b problem.Fault) int { return cmp.Compare(a.Param, b.Param) })
 }

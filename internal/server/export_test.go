@@ -139,7 +139,7 @@ func (s *Kit) ReadParameters(value string) (faults []string, n int) {
 // MetricDescriptions are all metrics, as package prometheus describes them.
 func (s *Kit) MetricDescriptions() (list []string) {
 	ch := make(chan *prometheus.Desc)
-	go func() { s.metrics.registry.Describe(ch); close(ch) }()
+	go func() { s.Metrics.Registry.Describe(ch); close(ch) }()
 	for d := range ch {
 		list = append(list, d.String())
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/apikey"
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/server/page"
@@ -79,7 +80,7 @@ func (c failed) translated(s problem.Saying) string {
 	if text = page.Capital(text); !strings.HasSuffix(text, "?") {
 		text += "."
 	}
-	return Redacted(text)
+	return apikey.Redact(text)
 }
 
 // translatedOr returns a message in the language of the page, or the English text, marked as such.

@@ -52,7 +52,7 @@ func (c *Call) readFilter() error {
 func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
 	for _, name := range [...]string{ParamFilter.Name, ParamFilterLang.Name} {
 		if v, ok := values[name]; ok && (name == ParamFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
-			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(First(v)),
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: problem.Clip(First(v)),
 				Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
 		}
 	}

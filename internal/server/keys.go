@@ -97,11 +97,11 @@ func (x Inside) With(ctx context.Context) context.Context {
 // CountWrongKey counts a wrong key of an address, and refuses the request if there were too many. It never counts valid
 // keys.
 func (s *Kit) CountWrongKey(c *Call) error {
-	if n, wait := s.wrongKeys.Left(shareOf(c.Address), time.Now()); n < 1 {
+	if n, wait := s.wrongKeys.Left(limit.ShareOf(c.Address), time.Now()); n < 1 {
 		return limit.TooMany("wrong_keys", wait, "Too many wrong API keys came from your address. Wait for the "+
 			"seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
 	}
-	s.wrongKeys.Charge(shareOf(c.Address), 1, time.Now())
+	s.wrongKeys.Charge(limit.ShareOf(c.Address), 1, time.Now())
 	return nil
 }
 

@@ -17,13 +17,14 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/metrics"
 	"grense/internal/state"
 	"grense/internal/store"
 )
 
 const metricsIntro = `# Metrics and logs
 
-<!-- Generated from internal/server/metrics.go: go test ./internal/server -run MetricsPage -update -->
+<!-- Generated from internal/server/metrics: go test ./internal/server -run MetricsPage -update -->
 
 | Address | Says |
 |---|---|
@@ -79,7 +80,7 @@ var descPattern = regexp.MustCompile(
 func TestMetricsPageIsCurrent(t *testing.T) {
 	t.Parallel()
 	a := serveOptions(t, demoStore(t), func(c *config.Config) { c.Auth = "required" }, func(o *server.Options) {
-		o.Operator = server.Operator{CertificateEnd: time.Now, Connections: func() (int, uint64) { return 1, 0 }}
+		o.Operator = metrics.Operator{CertificateEnd: time.Now, Connections: func() (int, uint64) { return 1, 0 }}
 	})
 	a.get("/collections/kommuner/items?limit=1")
 	types := map[string]string{}

@@ -17,6 +17,8 @@ import (
 
 	"grense/internal/apikey"
 	"grense/internal/problem"
+	"grense/internal/server/metrics"
+	"grense/internal/server/wire"
 )
 
 // Headers for scripts of other origins (Fetch standard, CORS protocol).
@@ -134,16 +136,16 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request, start time.Time) *pas
 	p := &passage{Context: r.Context()}
 	c := &p.call
 	c.s, c.ID, c.Lang = s, NewID(), language(requestedLanguage(r.URL), r.Header["Accept-Language"])
-	c.Root, c.Address = s.address(r)
+	c.Root, c.Address = s.proxies.Address(r)
 	c.Response, c.Request = &p.response, r.WithContext(p)
-	readRange(c.Request.Header)
+	wire.ReadRange(c.Request.Header)
 	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout,
 		slowest: int64(s.Config.Limits.Slowest), makers: s.Makers}
 	if r.TLS == nil && r.ProtoMajor == 1 { // an HTTP/2 connection may carry other responses at the same time
 		p.response.gather = GathererOf(r.Context())
 	}
 	x := &p.route
-	x.RoutePath = s.routePath(r.URL)
+	x.RoutePath = s.proxies.Path(r.URL)
 	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
 	c.readIDs()
 	p.id[0] = c.ID
@@ -155,7 +157,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request, start time.Time) *pas
 func (s *Kit) chain(router *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		s.metrics.inFlight.Inc()
+		s.Metrics.InFlight.Inc()
 		way := s.pass(w, r, start)
 		c, rw := &way.call, &way.response
 		r = c.Request
@@ -182,8 +184,8 @@ func (s *Kit) chain(router *router) http.Handler {
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
-				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic",
-					Redacted(fmt.Sprint(p)), "stack", string(debug.Stack()))
+				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", apikey.Redact(r.URL.Path), "panic",
+					apikey.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
 				if rw.Status == 0 {
 					c.Fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
@@ -223,8 +225,13 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	if c.Operation != "" {
 		name += "." + c.Operation
 	}
-	s.metrics.inFlight.Dec()
-	s.metrics.record(c, name, rw, took)
+	ended := metrics.Request{Operation: name, Status: rw.Status, Bytes: rw.bytes, Took: took, Refused: c.refused,
+		Slow: rw.slow, Probe: c.op == opReady}
+	if c.Collection != nil {
+		ended.Collection = c.Collection.ID
+	}
+	s.Metrics.InFlight.Dec()
+	s.Metrics.Ended(ended)
 	if r.Context().Err() != nil {
 		c.brokenOff()
 	}
@@ -238,12 +245,12 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	if c.span != nil {
 		s.sendTrace(c, rw, name, start, now)
 	}
-	if !s.access.Logs(cmp.Or(rw.Status, statusLeft), took) {
+	if !s.access.Logs(cmp.Or(rw.Status, metrics.StatusLeft), took) {
 		return
 	}
-	query := Redacted(Clip(r.URL.RawQuery))
+	query := apikey.Redact(problem.Clip(r.URL.RawQuery))
 	if text, err := url.QueryUnescape(query); err == nil && holdsKey(text) { // its underscores were escaped
-		query = Redacted(text)
+		query = apikey.Redact(text)
 	}
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is a key until it is redeemed
@@ -253,11 +260,11 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 		return
 	}
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // pc 0: finding the caller would cost time
-	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Redacted(Clip(r.Method))),
-		slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
+	line.AddAttrs(slog.String("request", c.ID), slog.String("method", apikey.Redact(problem.Clip(r.Method))),
+		slog.String("path", apikey.Redact(problem.Clip(r.URL.Path))), slog.String("query", query),
 		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes),
 		slog.Float64("took_ms", float64(took.Microseconds())/1000), slog.String("key", c.KeyID),
-		slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
+		slog.String("client", c.Address), slog.String("agent", apikey.Redact(problem.Clip(r.UserAgent()))))
 	if c.Operation != "" {
 		line.AddAttrs(slog.String("operation", c.Operation))
 	}
@@ -294,6 +301,3 @@ func NewID() string {
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(b[:])
 }
-
-// Redacted removes API keys from a text for logs, URLs and error bodies.
-func Redacted(s string) string { return apikey.Redact(s) }

@@ -11,6 +11,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
+	"grense/internal/apikey"
 	"grense/internal/draw"
 	"grense/internal/problem"
 	"grense/internal/server/assets"
@@ -41,7 +42,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	if c.Route == nil {
 		return c.s.pages.Render(p)
 	}
-	path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
+	path := strings.TrimPrefix(c.s.proxies.Path(c.Request.URL), c.Mount)
 	if p.Path != "" {
 		path = p.Path
 	}
@@ -126,9 +127,9 @@ func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 		doc := c.Summary(c.Collection)
 		schema := SchemaDoc(c.Call, "schema")
 		v.Collection, v.Schema = &doc, &schema
-		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
+		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.proxies.Path(c.Request.URL), c.Mount)
 		if c.Request.URL.RawQuery != "" {
-			v.Next += "?" + Redacted(c.Request.URL.RawQuery)
+			v.Next += "?" + apikey.Redact(c.Request.URL.RawQuery)
 		}
 	}
 	return pg

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"grense/internal/apikey"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
+	"grense/internal/server/problems"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -161,10 +164,16 @@ var (
 
 	ParamCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no " +
 		"meaning of its own", Schema: SchemaFilled,
-		Parse: Into(func(c *Call, p *ItemsParams, v []string) (err error) {
-			p.Query.Cursor, err = c.verifyCursor(v[0])
-			c.continues = err == nil
-			return err
+		Parse: Into(func(c *Call, p *ItemsParams, v []string) error {
+			p.Query.Cursor, c.continues = c.s.Cursors.Verify(v[0], c.Collection.ID, c.Values)
+			if c.continues {
+				return nil
+			}
+			if !c.paid { // as for a page
+				c.paid = true
+				c.s.Turns.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
+			}
+			return problem.InvalidWith("cursor", v[0], problems.ForeignCursor)
 		})}
 
 	ParamDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches " +
@@ -360,7 +369,7 @@ func (c *Call) parseQuery(rt *Route) error {
 		add(p.Each(func(at *Call) error { return filtering{at}.finishQuery(at.Items()) }))
 	}
 	if len(faults) > 0 {
-		SortFaults(faults)
+		problem.SortFaults(faults)
 		return &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
 	return whole
@@ -422,7 +431,7 @@ func (c *Call) ParamNamed(rt *Route, name string) *Param {
 }
 
 // holdsKey reports whether a text contains an API key.
-func holdsKey(s string) bool { return Redacted(s) != s }
+func holdsKey(s string) bool { return apikey.Redact(s) != s }
 
 // ParameterNames returns the cure for an unknown parameter: the parameters of the route.
 func (c *Call) ParameterNames(rt *Route) problem.Saying {
@@ -498,7 +507,7 @@ func (c *Call) parseProperties(p *OutputParams, v string) error {
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(v, ",") {
 		if seen[name] {
-			return problem.Invalidf("properties", v, "name each property once; %s stands twice", Clip(name))
+			return problem.Invalidf("properties", v, "name each property once; %s stands twice", problem.Clip(name))
 		}
 		seen[name] = true
 		if g := c.Collection.Geometry; g != nil && c.Collection.Canonical(name) == g.Name {

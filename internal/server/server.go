@@ -14,7 +14,6 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,8 +31,11 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server/assets"
+	"grense/internal/server/cursor"
 	"grense/internal/server/files"
+	"grense/internal/server/forwarded"
 	"grense/internal/server/limit"
+	"grense/internal/server/metrics"
 	"grense/internal/server/page"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -76,7 +78,7 @@ type Options struct {
 	// Traces takes the spans of requests and jobs. Nil: nothing does.
 	Traces *trace.Exporter
 	// Operator holds the parts of the program around the server that metrics describe.
-	Operator Operator
+	Operator metrics.Operator
 	// Before is the Kit whose place this one takes; its counters go on. Nil: there was none.
 	Before *Kit
 }
@@ -95,8 +97,6 @@ type Kit struct {
 	access  config.AccessLog
 	Traces  *trace.Exporter // nil: none
 
-	cursorKey []byte
-
 	Keys    *apikey.Checker
 	OneTime *apikey.Codes
 	Log     *slog.Logger
@@ -104,7 +104,8 @@ type Kit struct {
 
 	styles    []*MapStyle
 	Root      string // configured base URL
-	prefix    string // path of Root, "" or "/geo"
+	proxies   *forwarded.Proxies
+	Cursors   cursor.Key
 	surfaces  []Surface
 	routes    []*Route // of the kit and all surfaces, in the order of the API definition
 	handler   http.Handler
@@ -123,7 +124,7 @@ type Kit struct {
 	Past          *history.History // for data without a history; nil if there is none
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 
-	metrics   *metrics
+	Metrics   *metrics.Metrics
 	Turns     *limit.Turns
 	Flight    limit.Memory
 	Makers    *limit.Makers  // of large responses
@@ -143,9 +144,9 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Store == nil || o.Config.BaseURL == "" || o.Keys == nil && o.Config.Auth != "open" {
 		panic("server: New needs a Store, a BaseURL, and Keys unless auth is open")
 	}
-	base, err := url.Parse(o.Config.BaseURL)
+	proxies, err := forwarded.New(o.Config.BaseURL, o.Config.TrustedProxies)
 	if err != nil {
-		return nil, fmt.Errorf("server: base URL: %w", err)
+		return nil, fmt.Errorf("server: %w", err)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -154,12 +155,12 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		o.Caches = &cache.Group{}
 	}
 	if o.CursorKey == nil {
-		o.CursorKey = newCursorKey()
+		o.CursorKey = cursor.New()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, Keys: o.Keys, OneTime: o.Codes,
+	s := &Kit{Cursors: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, Keys: o.Keys, OneTime: o.Codes,
 		Log: o.Logger, Version: o.Version,
-		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
+		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), proxies: proxies,
 		Caches: o.Caches, Fragments: feature.NewCache(fragmentBytes, o.Caches),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes),
 			Group: o.Caches}), endless: requestedDocuments{seed: maphash.MakeSeed()},
@@ -196,8 +197,8 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	s.Makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
 	s.setPages(o.Shore)
 	s.Jobs, s.Changes = o.Jobs, o.Changes
-	s.metrics = newMetrics(s, o.Before, o.Operator)
 	s.opened.Store(time.Now().Unix())
+	s.setMetrics(o)
 	s.surfaces = surfaces
 	s.routes = s.join()
 	s.handler = s.chain(s.router())
@@ -263,7 +264,19 @@ var Mounts = []string{"", "/v1"}
 func (s *Kit) Handler() http.Handler { return s.handler }
 
 // MetricsHandler returns the Prometheus metrics. It belongs on a listener of its own.
-func (s *Kit) MetricsHandler() http.Handler { return s.metrics.handler() }
+func (s *Kit) MetricsHandler() http.Handler { return s.Metrics.Handler() }
+
+// setMetrics creates the metrics.
+func (s *Kit) setMetrics(o Options) {
+	var before *metrics.Metrics
+	if o.Before != nil {
+		before = o.Before.Metrics
+	}
+	s.Metrics = metrics.New(metrics.Server{Version: s.Version, Config: &s.Config, Store: s.Store, Turns: s.Turns,
+		Jobs: s.Jobs, Keys: s.Keys, Caches: s.Caches, Fragments: s.Fragments, Operator: o.Operator,
+		Draining: func() bool { return !s.ready.Load() }, Answers: s.storeAnswers,
+		Opened: func() time.Time { return time.Unix(s.opened.Load(), 0) }}, before)
+}
 
 // TempDir returns the folder for temporary files; "" for that of the system.
 func (s *Kit) TempDir() string { return s.Files.Temp() }
@@ -294,13 +307,13 @@ func (s *Kit) Reload(ctx context.Context) error {
 // ReloadFailed counts a reload that failed; /readyz reports it.
 func (s *Kit) ReloadFailed(err error) {
 	s.reloadErr.Store(&err)
-	s.metrics.reloads.WithLabelValues("failed").Inc()
+	s.Metrics.Reloaded(err)
 }
 
 // ReloadSucceeded counts a reload that went well.
 func (s *Kit) ReloadSucceeded() {
 	s.reloadErr.Store(nil)
-	s.metrics.reloads.WithLabelValues("ok").Inc()
+	s.Metrics.Reloaded(nil)
 }
 
 // warnOfLost logs each collection that a reload has removed, with the reason if its layer was refused.
@@ -397,7 +410,7 @@ func (s *Kit) serve(mount string, rt *Route) http.Handler {
 			err = s.get(c, w)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead || !rt.Gets():
 			h.Set("Allow", allow)
-			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", Clip(r.Method), allow)
+			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", problem.Clip(r.Method), allow)
 		default:
 			err = s.get(c, w)
 		}
@@ -461,7 +474,7 @@ func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
 	if begun := ok && rw.Status != 0; begun || c.Request.Context().Err() != nil {
 		if begun && !rw.gone && c.Request.Context().Err() == nil {
 			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path",
-				Redacted(c.Request.URL.Path), "err", Redacted(err.Error()))
+				apikey.Redact(c.Request.URL.Path), "err", apikey.Redact(err.Error()))
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -479,7 +492,7 @@ func (s *Kit) notFound(w http.ResponseWriter, r *http.Request) {
 	c := CallOf(r)
 	c.op = opNotFound
 	c.Request, c.Catalog = r, s.Store.Catalog()
-	if strings.HasPrefix(s.routePath(r.URL)+"/", "/v1/") {
+	if strings.HasPrefix(s.proxies.Path(r.URL)+"/", "/v1/") {
 		c.Mount = "/v1"
 	}
 	c.Fail(w, problem.NotFoundf("there is no resource at this path; start at %s", c.Base()))

@@ -106,7 +106,8 @@ func (c *Call) Style(id string) (*MapStyle, error) {
 			return m, nil
 		}
 	}
-	return nil, problem.NotFoundf("there is no style %q here; there are %s", Clip(id), strings.Join(c.StyleIDs(), ", "))
+	return nil, problem.NotFoundf("there is no style %q here; there are %s", problem.Clip(id),
+		strings.Join(c.StyleIDs(), ", "))
 }
 
 // MercatorEnd is the latitude where Web Mercator ends, in degrees.

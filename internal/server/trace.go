@@ -1,9 +1,9 @@
 package server
 
 import (
-	"net/http"
-	"net/netip"
 	"regexp"
+
+	"grense/internal/apikey"
 )
 
 // requestID is what the identifier of a request may be, as a trusted proxy gives it in X-Request-Id.
@@ -15,8 +15,8 @@ var traceparent = regexp.MustCompile(`^(?:[0-9a-e][0-9a-f]|f[0-9a-e])-([0-9a-f]{
 // readIDs takes the identifier of the request from a trusted proxy, and the trace that the request belongs to.
 func (c *Call) readIDs() {
 	h := c.Request.Header
-	if v := h["X-Request-Id"]; len(v) > 0 && requestID.MatchString(v[0]) && c.s.fromProxy(c.Request) &&
-		Redacted(v[0]) == v[0] {
+	if v := h["X-Request-Id"]; len(v) > 0 && requestID.MatchString(v[0]) && c.s.proxies.Sent(c.Request) &&
+		apikey.Redact(v[0]) == v[0] {
 		c.ID = v[0]
 	}
 	if v := h["Traceparent"]; len(v) == 1 && len(v[0]) >= 55 {
@@ -33,10 +33,4 @@ func zeros(s string) bool {
 		}
 	}
 	return true
-}
-
-// fromProxy reports whether a request comes from a trusted proxy.
-func (s *Kit) fromProxy(r *http.Request) bool {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && s.trusts(peer.Addr().Unmap().WithZone(""))
 }

@@ -7,7 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"grense/internal/apikey"
+	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/metrics"
+	"grense/internal/server/problems"
 	"grense/internal/trace"
 )
 
@@ -53,11 +57,11 @@ func (c *Call) tellTiming(start time.Time) {
 
 // sendTrace sends the spans of a call that ended now.
 func (s *Kit) sendTrace(c *Call, rw *response, name string, start, now time.Time) {
-	status := cmp.Or(rw.Status, statusLeft)
+	status := cmp.Or(rw.Status, metrics.StatusLeft)
 	root := trace.Span{Name: cmp.Or(name, "request"), Serves: true, Start: start, End: now, Attrs: []slog.Attr{
-		slog.String("http.request.method", Redacted(Clip(c.Request.Method))),
+		slog.String("http.request.method", apikey.Redact(problem.Clip(c.Request.Method))),
 		slog.Int("http.response.status_code", status),
-		slog.String("url.path", Redacted(Clip(c.Request.URL.Path))), slog.String("grense.request", c.ID),
+		slog.String("url.path", apikey.Redact(problem.Clip(c.Request.URL.Path))), slog.String("grense.request", c.ID),
 		slog.Int64("http.response.body.size", rw.bytes), slog.Bool("grense.cached", c.cached)}}
 	if c.Collection != nil {
 		root.Attrs = append(root.Attrs, slog.String("grense.collection", c.Collection.ID))
@@ -76,7 +80,7 @@ func SendTrace(to *trace.Exporter, c trace.Context, root trace.Span, times *limi
 		span := trace.Span{Name: "query", Start: q.Start, End: q.End,
 			Attrs: []slog.Attr{slog.String("grense.class", q.Class)}}
 		if q.Err != nil {
-			span.Failure = ErrorCode(q.Err) // its text may have values of clients
+			span.Failure = problems.Code(q.Err) // its text may have values of clients
 		}
 		children = append(children, span)
 	}
@@ -88,6 +92,3 @@ func SendTrace(to *trace.Exporter, c trace.Context, root trace.Span, times *limi
 		slog.Int("grense.queries", len(queries)+more))
 	to.End(c, root, children...)
 }
-
-// ErrorCode returns the code that a problem document has for an error.
-func ErrorCode(err error) string { return codes[Classify(err).Kind] }

@@ -106,7 +106,7 @@ func SchemeIDs(h *history.History) (ids []string) {
 func (c Reader) Meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
 	all := s.Meanings(s.Whole(code))
 	if len(all) == 0 {
-		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, server.Clip(code))
+		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, problem.Clip(code))
 	}
 	code = all[0].Code
 	asked := at != 0

@@ -107,5 +107,5 @@ func (c Reader) Retired(s *history.Scheme, v *history.Version) (*server.Retired,
 
 func notFoundFeature(c Reader, id string) error {
 	return problem.NotFoundf("%s has no feature %q; %s/collections/%s/items lists all", c.Collection.ID,
-		server.Clip(id), c.Base(), c.Collection.ID)
+		problem.Clip(id), c.Base(), c.Collection.ID)
 }

@@ -54,7 +54,7 @@ func (s *surface) keyPost(c *call, w http.ResponseWriter) error {
 	if err := c.ReadForm(server.MaxForm); err != nil {
 		return err
 	}
-	c.Params = &keyParams{next: server.Redacted(c.Request.PostForm.Get("next"))}
+	c.Params = &keyParams{next: apikey.Redact(c.Request.PostForm.Get("next"))}
 	key := strings.TrimSpace(c.Request.PostForm.Get("key"))
 	if key == "" {
 		c.setCookie(w, "", -1)

@@ -4,6 +4,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/api/ogcapi"
+	"grense/internal/apikey"
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
@@ -54,7 +55,7 @@ func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 	}
 	if err != nil {
 		c.s.Log.WarnContext(c.Request.Context(), "preview without outlines", "request", c.ID, "collection",
-			v.whole.ID, "err", server.Redacted(err.Error()))
+			v.whole.ID, "err", apikey.Redact(err.Error()))
 		fleeting, marks = true, nil
 	}
 	if data, err = draw.PreviewPNG(v.extent, v.plane, marks); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/apikey"
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
@@ -148,7 +149,7 @@ func (c Drawing) Overview(coll *store.Collection, text string) (svg template.HTM
 	}
 	if err != nil {
 		c.maps.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", drawn.ID, "err",
-			server.Redacted(err.Error()))
+			apikey.Redact(err.Error()))
 		return "", true
 	}
 	for i := range marks {
@@ -174,7 +175,7 @@ func (c Drawing) SetMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	if c.MayDraw() {
 		if marks, err = c.allMarks(coll, c.ScaleOfAll(coll, set.CRS)); err != nil {
 			c.maps.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", coll.ID, "err",
-				server.Redacted(err.Error()))
+				apikey.Redact(err.Error()))
 			return "", true
 		}
 		area = draw.Bound(marks)

@@ -386,7 +386,7 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	if err := c.IfMatch(fileTag(revision, f)); err != nil {
 		return err
 	}
-	return c.ServeParts(w, file)
+	return wire.ServeParts(w, c.Request, file)
 }
 
 // fileFields sets the header fields that identify the file of a whole collection in a data version.

@@ -92,7 +92,7 @@ func (c *call) foundPage() (p *store.Page, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.SignCursors(p), nil
+	return c.s.Cursors.Sign(p, c.Collection.ID, c.Values), nil
 }
 
 // seeOther redirects to an address of this mount, without the host, which may be another name of this server.

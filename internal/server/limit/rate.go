@@ -2,7 +2,9 @@ package limit
 
 import (
 	"math"
+	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -213,3 +215,17 @@ const (
 	WrongKeysAtOnce = 20
 	WrongKeysRate   = 1
 )
+
+// ShareOf returns the owner of an address in rates and queues: an IPv4 address, or the /64 network of an IPv6 address,
+// which belongs to one subscriber (RFC 6177).
+func ShareOf(client string) string {
+	if !strings.Contains(client, ":") {
+		return client
+	}
+	a, err := netip.ParseAddr(client)
+	if err != nil || a.Is4() {
+		return client
+	}
+	p, _ := a.Prefix(64) // an address of 128 bits has 64
+	return p.String()
+}

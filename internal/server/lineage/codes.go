@@ -113,7 +113,7 @@ func (s *Surface) codesOf(c *call) (*server.Answer, error) {
 	id := c.PathParam("schemeId")
 	scheme := h.Scheme(id)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", server.Clip(id),
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", problem.Clip(id),
 			strings.Join(codes.SchemeIDs(h), ", "))
 	}
 	at := p.at

@@ -97,13 +97,13 @@ func (s *Surface) code(c *call) (*server.Answer, error) {
 	name, code := c.PathParam("schemeId"), c.PathParam("code")
 	scheme := h.Scheme(name)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", server.Clip(name),
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", problem.Clip(name),
 			strings.Join(codes.SchemeIDs(h), ", "))
 	}
 	code = scheme.Whole(code)
 	all := scheme.Meanings(code)
 	if len(all) == 0 {
-		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, server.Clip(code))
+		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, problem.Clip(code))
 	}
 	path := "/codes/" + wire.PathEscape(scheme.ID) + "/" + wire.PathEscape(code)
 	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.SelfLinks(path)}

@@ -108,7 +108,7 @@ func (p *lookupParams) place() (orb.Point, error) {
 		}
 	}
 	if faults != nil {
-		server.SortFaults(faults)
+		problem.SortFaults(faults)
 		return orb.Point{}, &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
 	move, err := crs.Between(p.crs, crs.CRS84)

@@ -185,7 +185,7 @@ func colorOf(name, v string) (color.NRGBA, error) {
 		c.A = 255
 		return c, nil
 	}
-	return color.NRGBA{}, problem.Invalidf(name, server.Clip(v),
+	return color.NRGBA{}, problem.Invalidf(name, problem.Clip(v),
 		"use six hexadecimal digits, such as 0xFFFFFF, or a name of CSS, such as white")
 }
 

@@ -222,7 +222,7 @@ func (p *mapParams) centerNumbers() (v []float64) {
 }
 
 func (p *mapParams) badCenter() error {
-	return problem.Invalidf("center", server.Clip(p.center),
+	return problem.Invalidf("center", problem.Clip(p.center),
 		"give two coordinates of %s with a comma between them, such as 10.75,59.91 in CRS84", or84(p.centerCRS))
 }
 
@@ -235,7 +235,7 @@ func subsetBox(parts []string, in crs.ID) (box [2][2]float64, seen [2]bool, err 
 		if !in.Geographic() {
 			names = "E(250000:260000),N(6640000:6650000)"
 		}
-		return problem.Invalidf("subset", server.Clip(text), "%s; write %s", cure, names)
+		return problem.Invalidf("subset", problem.Clip(text), "%s; write %s", cure, names)
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		name, rest, ok := strings.Cut(strings.TrimSpace(part), "(")
@@ -257,7 +257,7 @@ func subsetBox(parts []string, in crs.ID) (box [2][2]float64, seen [2]bool, err 
 		b, okB := server.PlainNumber(high)
 		switch {
 		case axis < 0:
-			return box, seen, bad("there is no axis " + server.Clip(name) + " in " + in.String())
+			return box, seen, bad("there is no axis " + problem.Clip(name) + " in " + in.String())
 		case seen[axis]:
 			return box, seen, bad("an axis stands twice")
 		case !okA || !okB:

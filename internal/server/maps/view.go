@@ -109,7 +109,7 @@ func (c *call) checkPixels(v *view) error {
 			"a smaller box, or a smaller scale", v.width, v.height, mostPixels, mostPixels)
 	}
 	if x, y := v.cell(); !finite(x, y, v.box.Min[0], v.box.Min[1]) || !(x > 0) || !(y > 0) {
-		return problem.Invalidf("bbox", server.Clip(p.bbox), "the map has no area there; ask for a larger box")
+		return problem.Invalidf("bbox", problem.Clip(p.bbox), "the map has no area there; ask for a larger box")
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func (c *call) whole(in crs.ID) (b orb.Bound, err error) {
 // checkArea refuses a box without area. A box with its west east of its east crosses the antimeridian.
 func (c *call) checkArea(name string, b orb.Bound) error {
 	if b.Min[0] == b.Max[0] || !(b.Min[1] < b.Max[1]) {
-		return problem.Invalidf(name, server.Clip(server.First(c.Values[name])),
+		return problem.Invalidf(name, problem.Clip(server.First(c.Values[name])),
 			"the box has no area; ask for a larger one")
 	}
 	return nil

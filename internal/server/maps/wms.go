@@ -56,7 +56,7 @@ func wms(old *oldCall, w http.ResponseWriter) error {
 	case "getlegendgraphic":
 		err = x.legendGraphic(w)
 	default:
-		err = &exception{"OperationNotSupported", problem.Invalidf("request", server.Clip(x.asked["REQUEST"]),
+		err = &exception{"OperationNotSupported", problem.Invalidf("request", problem.Clip(x.asked["REQUEST"]),
 			"use GetCapabilities, GetMap, GetFeatureInfo or GetLegendGraphic")}
 	}
 	if !isServiceException(x.call, err) {
@@ -89,7 +89,7 @@ var pictureForms = map[string]server.Format{"image/png": asPNG, "image/jpeg": as
 // (OGC 06-042, 7.3.3.4).
 func themeOf(styles []string, layers int) (style.Theme, error) {
 	if len(styles) != layers && !slices.Equal(styles, []string{""}) {
-		return "", problem.Invalidf("styles", server.Clip(strings.Join(styles, ",")),
+		return "", problem.Invalidf("styles", problem.Clip(strings.Join(styles, ",")),
 			"name one style for each of the %d layers, or none", layers)
 	}
 	var themes []style.Theme
@@ -100,13 +100,13 @@ func themeOf(styles []string, layers int) (style.Theme, error) {
 			theme = style.Light
 		case string(style.Light), string(style.Dark), string(style.Print):
 		default:
-			return "", &exception{"StyleNotDefined", problem.Invalidf("styles", server.Clip(name),
+			return "", &exception{"StyleNotDefined", problem.Invalidf("styles", problem.Clip(name),
 				"use default, light, dark or print")}
 		}
 		themes = append(themes, theme)
 	}
 	if len(slices.Compact(themes)) > 1 {
-		return "", problem.Invalidf("styles", server.Clip(strings.Join(styles, ",")),
+		return "", problem.Invalidf("styles", problem.Clip(strings.Join(styles, ",")),
 			"a map has one style; name the same for all layers")
 	}
 	return themes[0], nil
@@ -135,7 +135,7 @@ func (x *oldCall) look(layers, styles string) error {
 	}
 	form, ok := pictureForms[strings.ToLower(x.asked["FORMAT"])]
 	if !ok && x.asked["FORMAT"] != "" {
-		return &exception{"InvalidFormat", problem.Invalidf("format", server.Clip(x.asked["FORMAT"]),
+		return &exception{"InvalidFormat", problem.Invalidf("format", problem.Clip(x.asked["FORMAT"]),
 			"use image/png, image/jpeg or image/svg+xml")}
 	}
 	if !ok {
@@ -176,7 +176,7 @@ func (x wmsCall) view() (*view, error) {
 		id, ok = crs.CRS84, true
 	}
 	if !ok || !slices.Contains(x.p.offered(), id) {
-		return nil, &exception{"InvalidCRS", problem.Invalidf("crs", server.Clip(name),
+		return nil, &exception{"InvalidCRS", problem.Invalidf("crs", problem.Clip(name),
 			"use one of those that GetCapabilities names for each of the layers, such as EPSG:25833")}
 	}
 	order := id
@@ -207,8 +207,8 @@ func (x wmsCall) box(in crs.ID) (b orb.Bound, err error) {
 			v[i], err = strconv.ParseFloat(strings.TrimSpace(parts[i]), 64)
 		}
 		if len(parts) != len(v) || err != nil || !finite(v[i]) {
-			return b, problem.Invalidf("bbox", server.Clip(text), "give four numbers: minx,miny,maxx,maxy in the axis "+
-				"order of the CRS")
+			return b, problem.Invalidf("bbox", problem.Clip(text), "give four numbers: minx,miny,maxx,maxy in the axis"+
+				" order of the CRS")
 		}
 	}
 	if in.NorthFirst() {
@@ -216,7 +216,7 @@ func (x wmsCall) box(in crs.ID) (b orb.Bound, err error) {
 	}
 	b = orb.Bound{Min: orb.Point{v[0], v[1]}, Max: orb.Point{v[2], v[3]}}
 	if !(v[0] < v[2] && v[1] < v[3]) {
-		return b, problem.Invalidf("bbox", server.Clip(text), "the map has no area there; write minx,miny,maxx,maxy")
+		return b, problem.Invalidf("bbox", problem.Clip(text), "the map has no area there; write minx,miny,maxx,maxy")
 	}
 	return b, nil
 }
@@ -263,7 +263,7 @@ func (x wmsCall) featureInfo(w http.ResponseWriter, layers string) error {
 	count := 1
 	if text := x.asked["FEATURE_COUNT"]; text != "" {
 		if count, err = strconv.Atoi(text); err != nil || count < 1 {
-			return problem.Invalidf("feature_count", server.Clip(text), "use a whole number of at least 1")
+			return problem.Invalidf("feature_count", problem.Clip(text), "use a whole number of at least 1")
 		}
 	}
 	return x.infoAt(w, v, count)
@@ -274,7 +274,7 @@ func (x *oldCall) infoAt(w http.ResponseWriter, v *view, count int) error {
 	i, errI := strconv.Atoi(x.asked["I"] + x.asked["X"])
 	j, errJ := strconv.Atoi(x.asked["J"] + x.asked["Y"])
 	if errI != nil || errJ != nil || i < 0 || j < 0 || i >= v.width || j >= v.height {
-		return &exception{"InvalidPoint", problem.Invalidf("i", server.Clip(x.asked["I"]),
+		return &exception{"InvalidPoint", problem.Invalidf("i", problem.Clip(x.asked["I"]),
 			"use whole numbers for I and J, below width and height")}
 	}
 	cellX, cellY := v.cell()
@@ -368,7 +368,7 @@ func (x *oldCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 		}
 		media = "text/plain"
 	default:
-		return &exception{"InvalidFormat", problem.Invalidf("info_format", server.Clip(media),
+		return &exception{"InvalidFormat", problem.Invalidf("info_format", problem.Clip(media),
 			"use text/plain, text/html or application/json")}
 	}
 	x.DataHeaders(w)

@@ -86,7 +86,7 @@ const (
 
 // invalid is an exception about the value of a parameter.
 func (x wmtsCall) invalid(name, cure string, args ...any) error {
-	return &exception{invalidValue, problem.Invalidf(name, server.Clip(x.asked[strings.ToUpper(name)]), cure, args...)}
+	return &exception{invalidValue, problem.Invalidf(name, problem.Clip(x.asked[strings.ToUpper(name)]), cure, args...)}
 }
 
 // needs returns an exception if the request lacks one of these parameters. Only Style may be empty.
@@ -238,7 +238,7 @@ func (x wmtsCall) index(name string, end int, beyond string) (int, error) {
 		return 0, x.invalid(name, "use a whole number from 0 to %d", end-1)
 	}
 	if err != nil || n < 0 || n >= end {
-		return 0, &exception{beyond, problem.Invalidf(name, server.Clip(text), "use a number from 0 to %d", end-1)}
+		return 0, &exception{beyond, problem.Invalidf(name, problem.Clip(text), "use a number from 0 to %d", end-1)}
 	}
 	return n, nil
 }
@@ -278,7 +278,7 @@ func (x wmtsCall) chosen() (func(section string) bool, error) {
 // capabilities describes the service (OGC 07-057r7, 7.1).
 func (x wmtsCall) capabilities(w http.ResponseWriter) error {
 	if v := x.asked["ACCEPTVERSIONS"]; v != "" && !slices.Contains(strings.Split(v, ","), "1.0.0") {
-		return &exception{negotiationFailed, problem.Invalidf("AcceptVersions", server.Clip(v), "use 1.0.0")}
+		return &exception{negotiationFailed, problem.Invalidf("AcceptVersions", problem.Clip(v), "use 1.0.0")}
 	}
 	has, err := x.chosen()
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *surface) codeList(c *call) (*server.Answer, error) {
 		}
 	}
 	if title == "" {
-		return nil, problem.NotFoundf("there is no code list %q; %s/codelists lists all", server.Clip(id), c.Base())
+		return nil, problem.NotFoundf("there is no code list %q; %s/codelists lists all", problem.Clip(id), c.Base())
 	}
 	codes, err := c.Codes(id)
 	if err != nil {

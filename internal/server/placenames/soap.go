@@ -20,6 +20,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/problems"
 	"grense/internal/server/wire"
 	"grense/internal/soap"
 )
@@ -83,7 +84,7 @@ func (s *surface) cachedSOAP(w http.ResponseWriter, r *http.Request, message []b
 	case err == nil || failed != nil:
 		return err
 	}
-	return server.Classify(err)
+	return problems.Classify(err)
 }
 
 // sendSOAP sends a complete SOAP response.
@@ -149,7 +150,7 @@ func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 				if problem.Of(err).Kind == problem.Unauthorized {
 					w.Header().Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
 				} else {
-					w.Header().Set("Retry-After", server.RetryOf(err))
+					w.Header().Set("Retry-After", problems.RetryOf(err))
 				}
 				s.soap.WriteFault(w, r, problem.Of(err))
 				return

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
+	"grense/internal/apikey"
 	"grense/internal/problem"
-	"grense/internal/server"
 	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -120,7 +120,7 @@ func (s *Surface) postBegin(ctx context.Context, j state.Job) {
 
 func (s *Surface) logRefused(ctx context.Context, j *state.Job, address string, err error) {
 	u, _ := url.Parse(address) // subscriber has parsed it
-	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", server.Redacted(err.Error()))
+	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", apikey.Redact(err.Error()))
 }
 
 // callOf returns the pending callback of a finished job; nil if it has none.

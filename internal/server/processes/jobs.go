@@ -20,12 +20,14 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
+	"grense/internal/apikey"
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/problems"
 	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -283,7 +285,7 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 	}
 	err = s.jobs.store.KeepJob(keep, j)
 	if err == nil && j.Done() {
-		s.JobEnded(j.Status, j.Finished.Sub(j.Started))
+		s.Metrics.JobEnded(j.Status, j.Finished.Sub(j.Started))
 	}
 	if err == nil && j.Call != nil {
 		awaken(s.jobs.ended)
@@ -309,7 +311,7 @@ func (s *Surface) traced(ctx context.Context, j *state.Job) (context.Context, fu
 			slog.Int("grense.attempt", j.Attempt),
 			slog.String("grense.request", made.RequestID)}}
 		if err != nil {
-			root.Failure = server.ErrorCode(err)
+			root.Failure = problems.Code(err)
 		}
 		server.SendTrace(s.Traces, span, root, times)
 	}
@@ -317,11 +319,11 @@ func (s *Surface) traced(ctx context.Context, j *state.Job) (context.Context, fu
 
 // fail sets the state of a job to failed.
 func (s *Surface) fail(ctx context.Context, j *state.Job, err error) {
-	e := server.Classify(err)
+	e := problems.Classify(err)
 	if e.Kind == problem.Internal || files.DiskFull(err) {
-		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", server.Redacted(err.Error()))
+		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", apikey.Redact(err.Error()))
 	}
-	p := s.NewCall().ProblemOf(e)
+	p := problems.Document(e, "", "")
 	p.Instance = "urn:grense:job:" + j.ID
 	b, _ := wire.Marshal(p) // strings and numbers cannot fail
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
@@ -570,7 +572,7 @@ func (s *Surface) tidy(ctx context.Context) error {
 // findJob returns the job in the path. It fails if the job belongs to another caller (OGC 18-062r2, 7.12.3).
 func (c *call) findJob() (*state.Job, error) {
 	id := c.PathParam("jobId")
-	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", server.Clip(id), c.Base()))
+	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", problem.Clip(id), c.Base()))
 	missing.Type, missing.Code = noSuchJob, "NoSuchJob"
 	if c.s.jobs.store == nil || strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > 'z' }) {
 		return nil, missing

@@ -343,5 +343,5 @@ func (s *Surface) output(c *call, w http.ResponseWriter) error {
 			return c.sendResult(w, r)
 		}
 	}
-	return problem.NotFoundf("the job has no output %q", server.Clip(c.PathParam("outputId")))
+	return problem.NotFoundf("the job has no output %q", problem.Clip(c.PathParam("outputId")))
 }

@@ -69,7 +69,7 @@ func (c *call) findProcess() (process.Process, error) {
 	p, ok := c.s.processList.Find(c.PathParam("processId"))
 	if !ok {
 		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all",
-			server.Clip(c.PathParam("processId")), c.Base()))
+			problem.Clip(c.PathParam("processId")), c.Base()))
 		e.Type, e.Code = noSuchProcess, "NoSuchProcess"
 		return nil, e
 	}

@@ -10,6 +10,7 @@ import (
 
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/problems"
 )
 
 // open reads an input by reference (OGC 18-062r2, 7.11.2.4): data of this service, requested internally with the key of
@@ -84,7 +85,7 @@ func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser,
 	if w.status != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(in, 64<<10))
 		in.Close()
-		return nil, "", server.ReadProblem(w.status, text)
+		return nil, "", problems.Read(w.status, text)
 	}
 	return in, w.header.Get("Content-Type"), nil
 }

@@ -65,7 +65,7 @@ func (c *call) sendResult(w http.ResponseWriter, r result) error {
 	} else { // only stored outputs have ranges
 		c.Request.Header.Del("Range")
 	}
-	return c.ServeParts(w, r.data)
+	return wire.ServeParts(w, c.Request, r.data)
 }
 
 // charsetOf returns a media type with its charset.

@@ -175,7 +175,7 @@ func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 		case err != nil:
 			return nil, problem.New(problem.Invalid, err, "the form ends before it is whole; send it again")
 		case part.FormName() == "table" && len(faults) > 0:
-			server.SortFaults(faults)
+			problem.SortFaults(faults)
 			return nil, &problem.Error{Kind: problem.Invalid, Faults: faults}
 		case part.FormName() == "table":
 			return part, nil
@@ -191,9 +191,9 @@ func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 		}
 		switch {
 		case p == nil || p.Parse == nil:
-			err = problem.Invalidf(name, server.Clip(value), "there is no such field; %s", c.ParameterNames(c.Route))
+			err = problem.Invalidf(name, problem.Clip(value), "there is no such field; %s", c.ParameterNames(c.Route))
 		case len(b) > maxField:
-			err = problem.Invalidf(name, server.Clip(value), "use at most %d bytes", maxField)
+			err = problem.Invalidf(name, problem.Clip(value), "use at most %d bytes", maxField)
 		case value != "":
 			err = p.Parse(c.Call, c.Params, []string{value})
 		}

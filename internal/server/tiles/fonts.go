@@ -42,10 +42,10 @@ func (s *surface) letters(c *call, w http.ResponseWriter) error {
 	n, err := strconv.Atoi(first)
 	if err != nil || n < 0 || n%256 != 0 || n/256 >= glyph.Ranges || last != strconv.Itoa(n+255) {
 		return problem.NotFoundf("there is no range %q of letters; ranges are 0-255, 256-511 and so on to 65280-65535",
-			server.Clip(from))
+			problem.Clip(from))
 	}
 	if len(stack) > longestStack {
-		return problem.NotFoundf("there is no font %q; use %s", server.Clip(stack), strings.Join(glyph.Names(), ", "))
+		return problem.NotFoundf("there is no font %q; use %s", problem.Clip(stack), strings.Join(glyph.Names(), ", "))
 	}
 	key := glyphKey{stack, n / 256}
 	body, ok := s.glyphs.Get(key)

@@ -44,7 +44,7 @@ func (s *surface) tileMatrixSet(c *call) (*server.Answer, error) {
 			return a, nil
 		}
 	}
-	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", server.Clip(id),
+	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", problem.Clip(id),
 		c.Base())
 }
 

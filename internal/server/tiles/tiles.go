@@ -121,7 +121,7 @@ func (p *tileParams) choose(c *server.Call, v string) error {
 			}
 			return problem.Invalidf("collections", v,
 				"there are no tiles here of %q; name some of %s, by id or address, with commas between them",
-				server.Clip(id), strings.Join(ids, ", "))
+				problem.Clip(id), strings.Join(ids, ", "))
 		}
 		if slices.Contains(colls, all[i]) {
 			return problem.Invalidf("collections", v, "name each collection once; %s stands twice", id)
@@ -193,7 +193,7 @@ func gridIn(c *server.Call, set *tile.Set, name string) (*tile.Set, error) {
 		ids = append(ids, s.ID)
 	}
 	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s",
-		server.Clip(name), strings.Join(ids, ", "))
+		problem.Clip(name), strings.Join(ids, ", "))
 }
 
 // tileExtent is the range of tiles of one or more layers in a set.

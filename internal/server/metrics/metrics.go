@@ -1,7 +1,9 @@
-package server
+// Package metrics counts what an operator watches, and describes the state of a server to Prometheus.
+package metrics
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
@@ -11,19 +13,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"grense/internal/apikey"
+	"grense/internal/cache"
+	"grense/internal/config"
+	"grense/internal/feature"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
+	"grense/internal/state"
+	"grense/internal/store"
 )
 
-// metrics are what an operator watches. Labels are operations, statuses and collections, never what a client sent, and
-// each has a bound: further values are counted as "other". docs/run/metrics.md is generated from them.
-type metrics struct {
+// Metrics are what an operator watches. Labels are operations, statuses and collections, never what a client sent, and
+// each has a bound: further values are counted as "other". docs/run/metrics.md is generated from them. It is safe for
+// concurrent use.
+type Metrics struct {
 	*counters
-	registry *prometheus.Registry
+	Registry *prometheus.Registry
 }
 
-// counters are the metrics that count what happens. They go on when a reload builds another Kit.
+// counters are the metrics that count what happens. They go on when a reload builds another server.
 type counters struct {
-	inFlight    prometheus.Gauge
+	InFlight    prometheus.Gauge
 	requests    *prometheus.CounterVec
 	bytes       *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
@@ -36,6 +46,22 @@ type counters struct {
 	known map[seriesKey]*series             // series found before
 	named map[string]prometheus.Counter     // of collections
 	pairs map[[2]string]prometheus.Observer // of operations and classes of statuses
+}
+
+// Server are the parts of a server that metrics read at each scrape.
+type Server struct {
+	Version   string
+	Config    *config.Config
+	Store     store.Store
+	Turns     *limit.Turns
+	Jobs      state.Jobs      // nil: none are stored
+	Keys      *apikey.Checker // nil: there are none
+	Caches    *cache.Group
+	Fragments *feature.Cache
+	Operator  Operator
+	Draining  func() bool
+	Answers   func(context.Context) error // why the store does not answer; it returns soon
+	Opened    func() time.Time            // when the data were opened
 }
 
 // Bounds of series, so that all metrics together stay below 2,000.
@@ -84,7 +110,7 @@ func newCounters() *counters {
 	m := &counters{
 		known: map[seriesKey]*series{}, named: map[string]prometheus.Counter{},
 		pairs: map[[2]string]prometheus.Observer{},
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "grense_requests_in_flight",
+		InFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "grense_requests_in_flight",
 			Help: "Requests that are being answered."}),
 		requests: counter("requests_total", "Requests by operation and status; 499 is a client that left first.",
 			"operation", "status"),
@@ -107,15 +133,15 @@ func newCounters() *counters {
 	return m
 }
 
-// newMetrics returns the metrics of s. The counters of the Kit before it, which may be nil, go on.
-func newMetrics(s, before *Kit, o Operator) *metrics {
-	m := &metrics{registry: prometheus.NewRegistry()}
+// New returns the metrics of s. The counters of the server before it, which may be nil, go on.
+func New(s Server, before *Metrics) *Metrics {
+	m := &Metrics{Registry: prometheus.NewRegistry()}
 	if before != nil {
-		m.counters = before.metrics.counters
+		m.counters = before.counters
 	} else {
 		m.counters = newCounters()
 	}
-	m.registry.MustRegister(m.inFlight, m.requests, m.bytes, m.seconds, m.collections, m.refused, m.reloads, m.jobs,
+	m.Registry.MustRegister(m.InFlight, m.requests, m.bytes, m.seconds, m.collections, m.refused, m.reloads, m.jobs,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "grense_fragments_deflated_total",
 			Help: "Encoded features that were deflated."},
@@ -123,37 +149,49 @@ func newMetrics(s, before *Kit, o Operator) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_source_read_ratio",
 			Help: "Part of the source that the first start has read, in the background; 1 when all is read."},
 			func() float64 { return s.Store.Catalog().Survey.Done() }),
-		cacheMetrics{s.Caches}, &stateMetrics{s: s, o: o},
+		cacheMetrics{s.Caches}, &stateMetrics{s: s},
 	)
 	return m
 }
 
-// statusLeft stands for the status where the client left before an answer was begun.
-const statusLeft = 499
+// StatusLeft stands for the status where the client left before an answer was begun.
+const StatusLeft = 499
 
-// record counts a request that has ended.
-func (m *counters) record(c *Call, op string, rw *response, took time.Duration) {
-	x := m.of(seriesKey{op, cmp.Or(rw.Status, statusLeft)})
+// Request is a request that has ended.
+type Request struct {
+	Operation  string
+	Status     int // 0 if the client left first
+	Bytes      int64
+	Took       time.Duration
+	Collection string // "" for none
+	Refused    string // why it was refused; "": it was not, or by a protocol with errors of its own
+	Slow       bool   // the client read too slowly
+	Probe      bool   // it asks whether the server is ready, so that 503 is an answer
+}
+
+// Ended counts a request.
+func (m *counters) Ended(r Request) {
+	x := m.of(seriesKey{r.Operation, cmp.Or(r.Status, StatusLeft)})
 	x.requests.Inc()
-	x.bytes.Add(float64(rw.bytes))
-	x.seconds.Observe(took.Seconds())
-	if c.Collection != nil {
-		m.collection(c.Collection.ID).Inc()
+	x.bytes.Add(float64(r.Bytes))
+	x.seconds.Observe(r.Took.Seconds())
+	if r.Collection != "" {
+		m.collection(r.Collection).Inc()
 	}
-	if reason := c.refusal(rw); reason != "" {
+	if reason := r.refusal(); reason != "" {
 		m.refused.WithLabelValues(reason).Inc()
 	}
 }
 
-// refusal returns why a call was refused; "" if it was not.
-func (c *Call) refusal(rw *response) string {
+// refusal returns why a request was refused; "" if it was not.
+func (r *Request) refusal() string {
 	switch {
-	case rw.slow:
+	case r.Slow:
 		return refusedReader
-	case c.refused != "":
-		return c.refused
+	case r.Refused != "":
+		return r.Refused
 	}
-	switch rw.Status { // of protocols with errors of their own
+	switch r.Status {
 	case http.StatusUnauthorized:
 		return refusedKey
 	case http.StatusForbidden:
@@ -163,15 +201,15 @@ func (c *Call) refusal(rw *response) string {
 	case http.StatusRequestEntityTooLarge:
 		return refusedSize
 	case http.StatusServiceUnavailable:
-		if c.op != opReady {
+		if !r.Probe {
 			return refusedBusy
 		}
 	}
 	return ""
 }
 
-// refusals are the reasons of kinds of problems.
-var refusals = map[problem.Kind]string{problem.Unauthorized: refusedKey, problem.Forbidden: refusedScope,
+// Refusals are the reasons of kinds of problems.
+var Refusals = map[problem.Kind]string{problem.Unauthorized: refusedKey, problem.Forbidden: refusedScope,
 	problem.Busy: refusedBusy, problem.Timeout: refusedTime, problem.Unavailable: refusedStore,
 	problem.TooLarge: refusedSize, problem.TooMany: refusedRate}
 
@@ -229,12 +267,22 @@ func (m *counters) collection(id string) prometheus.Counter {
 }
 
 // JobEnded counts a job that has ended, with its status and the time that it took.
-func (s *Kit) JobEnded(status string, took time.Duration) {
-	s.metrics.jobs.WithLabelValues(status).Observe(took.Seconds())
+func (m *counters) JobEnded(status string, took time.Duration) {
+	m.jobs.WithLabelValues(status).Observe(took.Seconds())
 }
 
-func (m *metrics) handler() http.Handler {
+// Reloaded counts a reload; err is nil if it went well.
+func (m *counters) Reloaded(err error) {
+	outcome := "ok"
+	if err != nil {
+		outcome = "failed"
+	}
+	m.reloads.WithLabelValues(outcome).Inc()
+}
+
+// Handler returns the handler of /metrics. It belongs on a listener of its own.
+func (m *Metrics) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}))
 	return mux
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package server
+package metrics
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package server
+package metrics
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (c cacheMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Operator are facts of the program around a Server, for the metrics. Functions may be nil.
+// Operator are facts of the program around a server. Functions may be nil.
 type Operator struct {
 	CertificateEnd func() time.Time                  // of the certificate in use; zero: there is none yet
 	Connections    func() (open int, refused uint64) // of clients
@@ -67,8 +67,7 @@ type Operator struct {
 
 // stateMetrics collects the state of the server at each scrape.
 type stateMetrics struct {
-	s *Kit
-	o Operator
+	s Server
 
 	mu   sync.Mutex
 	disk map[string]int64 // bytes by part
@@ -123,7 +122,7 @@ func (m *stateMetrics) Describe(ch chan<- *prometheus.Desc) {
 const scrapeTimeout = 2 * time.Second
 
 func (m *stateMetrics) Collect(ch chan<- prometheus.Metric) {
-	d, s := &stateDescriptions, m.s
+	d, s := &stateDescriptions, &m.s
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -147,8 +146,8 @@ func (m *stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.collectDisk(gauge)
 	gauge(d.memory, float64(memoryInUse()))
 	gauge(d.memoryLimit, float64(s.Config.Limits.Memory))
-	if m.o.CertificateEnd != nil {
-		if end := m.o.CertificateEnd(); !end.IsZero() {
+	if s.Operator.CertificateEnd != nil {
+		if end := s.Operator.CertificateEnd(); !end.IsZero() {
 			gauge(d.certificate, float64(end.Unix()))
 		}
 	}
@@ -158,7 +157,7 @@ func (m *stateMetrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(d.keys, float64(all-active), "inactive")
 		gauge(d.keysExpiring, float64(len(s.Keys.Expiring(time.Now()))))
 	}
-	if connections := m.o.Connections; connections != nil {
+	if connections := s.Operator.Connections; connections != nil {
 		open, refused := connections()
 		gauge(d.clients, float64(open))
 		ch <- prometheus.MustNewConstMetric(d.clientsRefused, prometheus.CounterValue, float64(refused))
@@ -167,14 +166,13 @@ func (m *stateMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // collectStore sends what is known of the source.
 func (m *stateMetrics) collectStore(ch chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string)) {
-	d, s := &stateDescriptions, m.s
-	draining := !s.ready.Load()
+	d, s := &stateDescriptions, &m.s
 	up := float64(0)
-	if s.storeAnswers(context.Background()) == nil { // bounded by readyTimeout
+	if s.Answers(context.Background()) == nil {
 		up = 1
 	}
 	gauge(d.storeUp, up)
-	if draining {
+	if s.Draining() {
 		up = 0
 	}
 	gauge(d.ready, up)
@@ -188,7 +186,7 @@ func (m *stateMetrics) collectStore(ch chan<- prometheus.Metric, gauge func(*pro
 	if t := s.Store.Catalog().Modified; !t.IsZero() {
 		gauge(d.modified, float64(t.Unix()))
 	}
-	gauge(d.opened, float64(s.opened.Load()))
+	gauge(d.opened, float64(s.Opened().Unix()))
 }
 
 // Parts of the data directory, by the first folder or the ending of a file.
@@ -216,7 +214,7 @@ func partOf(path string) string {
 const diskAge = 30 * time.Second
 
 func (m *stateMetrics) collectDisk(gauge func(*prometheus.Desc, float64, ...string)) {
-	d, s := &stateDescriptions, m.s
+	d, s := &stateDescriptions, &m.s
 	dir := s.Config.DataDir
 	if dir == "" {
 		return

@@ -1,4 +1,4 @@
-package server
+package wire
 
 import (
 	"io"
@@ -12,9 +12,9 @@ import (
 
 // ServeParts sends content, or the parts in the header Range. If http.ServeContent refuses the range, ServeParts
 // returns an error of kind Range.
-func (c *Call) ServeParts(w http.ResponseWriter, content io.ReadSeeker) error {
+func ServeParts(w http.ResponseWriter, r *http.Request, content io.ReadSeeker) error {
 	parts := &partsWriter{ResponseWriter: w}
-	http.ServeContent(parts, c.Request, "", time.Time{}, content)
+	http.ServeContent(parts, r, "", time.Time{}, content)
 	if !parts.refused {
 		return nil
 	}
@@ -60,9 +60,9 @@ func (w *partsWriter) ReadFrom(r io.Reader) (int64, error) {
 // beyond is a byte position that no representation has.
 const beyond = "9223372036854775807"
 
-// readRange rewrites the header Range so that http.ServeContent follows RFC 9110, 14.1 and 14.2. It removes unknown
+// ReadRange rewrites the header Range so that http.ServeContent follows RFC 9110, 14.1 and 14.2. It removes unknown
 // units, ignores case, clips positions, and makes a suffix of length 0 unsatisfiable. Other malformed ranges get 416.
-func readRange(h http.Header) {
+func ReadRange(h http.Header) {
 	value := h.Get("Range")
 	if value == "" {
 		return

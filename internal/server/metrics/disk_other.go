@@ -1,6 +1,6 @@
 //go:build !unix
 
-package server
+package metrics
 
 // diskFree is known on Unix only.
 func diskFree(string) (n uint64, ok bool) { return 0, false }

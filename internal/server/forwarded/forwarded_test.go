@@ -1,4 +1,4 @@
-package server
+package forwarded_test
 
 import (
 	"net/http"
@@ -6,13 +6,16 @@ import (
 	"net/netip"
 	"testing"
 
-	"grense/internal/config"
+	"grense/internal/server/forwarded"
 )
 
 func TestClientAddressByTrustedProxies(t *testing.T) {
 	t.Parallel()
-	s := &Kit{Root: "https://example.org", Config: config.Config{
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	proxies, err := forwarded.New("https://example.org/",
+		[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		peer string
 		h    http.Header
@@ -44,17 +47,8 @@ func TestClientAddressByTrustedProxies(t *testing.T) {
 		if c.h != nil {
 			r.Header = c.h
 		}
-		if _, got := s.address(r); got != c.want {
+		if _, got := proxies.Address(r); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestAddressesOfOneSubscriberShare(t *testing.T) {
-	t.Parallel()
-	for a, want := range map[string]string{"192.0.2.1": "192.0.2.1", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "": ""} {
-		if got := shareOf(a); got != want {
-			t.Errorf("%s: %s", a, got)
 		}
 	}
 }
