@@ -4,11 +4,14 @@ package placename_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	api "grense/api/placename"
+	"grense/internal/await"
+	"grense/internal/cache"
 	"grense/internal/placename"
 	"grense/internal/register/registertest"
 	"grense/internal/store"
@@ -18,7 +21,8 @@ import (
 // BenchmarkSearch searches a large register, the file that GRENSE_ACCEPT_REGISTER names, and encodes the hits.
 func BenchmarkSearch(b *testing.B) {
 	path, dir := registertest.Large(b)
-	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir})
+	caches := &cache.Group{}
+	st, err := gpkg.Open(b.Context(), path, gpkg.Options{DataDir: dir, Caches: caches})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -71,7 +75,10 @@ func BenchmarkSearch(b *testing.B) {
 			if bb.search.AvansertSoek != nil {
 				bb.search.Stedsnavn = &similar[7]
 				s.Search(b.Context(), &api.FindSteder{StedSoek: bb.search})
-				time.Sleep(4 * time.Second)
+				await.True(b, "the text indexes", func() bool {
+					building := func(x cache.Stats) bool { return x.Making > 0 }
+					return !slices.ContainsFunc(caches.Stats(), building)
+				})
 			}
 			b.ReportAllocs()
 			n := 0

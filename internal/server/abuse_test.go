@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/await"
 	"grense/internal/config"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
@@ -36,17 +37,12 @@ func running() (n int, stacks string) {
 // settle waits until no more than n goroutines run.
 func settle(t *testing.T, n int) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		now, stacks := running()
-		if now <= n+3 {
-			return
+	await.Success(t, "goroutines end", func() error {
+		if now, stacks := running(); now > n+3 {
+			return fmt.Errorf("%d goroutines, %d before:\n%s", now, n, stacks)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines, %d before:\n%s", now, n, stacks)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return nil
+	})
 }
 
 // stuck is a store whose pages arrive only after the client has disconnected.

@@ -23,6 +23,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/await"
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
@@ -38,30 +39,28 @@ func keepsNone(c *config.Config) { c.Limits.Answers = 0 }
 // tests write to the same database cluster and so change the data version.
 func (a *api) cachedBefore(path string, header ...string) answer {
 	a.t.Helper()
-	for range 200 {
-		r := a.get(path, header...)
-		if a.wasCached(r) {
-			return r
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	a.t.Fatalf("%s: never kept", path)
-	return answer{}
+	var r answer
+	await.True(a.t, path+" is cached", func() bool {
+		r = a.get(path, header...)
+		return a.wasCached(r)
+	})
+	return r
 }
 
 // wasCached reports whether the log marks the response as cached.
-func (a *api) wasCached(r answer) bool {
+func (a *api) wasCached(r answer) (cached bool) {
 	id := `"request":"` + r.Header.Get("X-Request-Id") + `"`
 	// the line is written after the response is sent
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
+	await.True(a.t, "the log has "+id, func() bool {
 		for line := range strings.SplitSeq(a.logs.String(), "\n") {
 			if strings.Contains(line, id) && strings.Contains(line, `"msg":"request"`) {
-				return strings.Contains(line, `"cached":true`)
+				cached = strings.Contains(line, `"cached":true`)
+				return true
 			}
 		}
-	}
-	a.t.Fatalf("%s: no line in the log", r.Request.URL)
-	return false
+		return false
+	})
+	return cached
 }
 
 // sameHeaders are the header fields that cached responses share with new ones.
@@ -97,14 +96,15 @@ func TestKeptAnswersAreWhatIsMade(t *testing.T) {
 				}
 				return stamped(r.Body)
 			}
-			for until := time.Now().Add(20 * time.Second); plain(got) != plain(want) &&
-				time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+			await.Success(t, path+", "+coding, func() error {
+				a, b := plain(got), plain(want)
+				if a == b {
+					return nil
+				}
 				// its map may have been drawn before borders were shared
 				want = made.get(path, "Accept-Encoding", coding).wants(http.StatusOK)
-			}
-			if a, b := plain(got), plain(want); a != b {
-				t.Errorf("%s, %s: the kept answer is\n%.500s\nwant\n%.500s", path, coding, a, b)
-			}
+				return fmt.Errorf("the cached response is\n%.500s\nwant\n%.500s", a, b)
+			})
 			for _, name := range sameHeaders {
 				if a, b := got.Header.Values(name), want.Header.Values(name); !slices.Equal(a, b) {
 					t.Errorf("%s, %s: %s is %q, want %q", path, coding, name, a, b)
@@ -358,7 +358,7 @@ func followsWriters(t *testing.T, x *counters, rounds int, change func(*config.C
 					return
 				}
 				committed[row].Store(int64(n))
-				time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+				await.Pace(time.Duration(r.IntN(200)) * time.Millisecond)
 			}
 		})
 	}

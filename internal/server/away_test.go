@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"grense/api/placename"
+	"grense/internal/await"
 	"grense/internal/config"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -233,13 +234,7 @@ func (a *api) answers() {
 
 func (a *api) eventually(what string, ok func() bool) {
 	a.t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for !ok() {
-		if time.Now().After(end) {
-			a.t.Fatalf("not yet %s", what)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	await.True(a.t, what, ok)
 }
 
 func TestDatabaseThatStalls(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/wkb"
 
+	"grense/internal/await"
 	"grense/internal/config"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
@@ -224,12 +226,15 @@ func asksLess(k keyboard, s site, headers string, most float64) {
 	k.tabTo("the map", func(f focus) bool { return strings.Contains(f.Name, "tilemap") })
 	k.press("+++")
 	var longest float64
-	for until := time.Now().Add(15 * time.Second); longest < most &&
-		time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	await.Within(t, time.Minute, "the longest wait", func() error {
 		if err := k.ask(`+(document.documentElement.dataset.longest ?? 0)`, &longest); err != nil {
 			t.Fatal(err)
 		}
-	}
+		if longest < most {
+			return fmt.Errorf("%v ms", longest)
+		}
+		return nil
+	})
 	if longest != most {
 		t.Errorf("waits for %v ms at most", longest)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"regexp"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/store"
 )
 
@@ -51,18 +51,8 @@ func TestMetricsReportBackgroundBuilds(t *testing.T) {
 		t.Error("an index is made before anyone has asked")
 	}
 	a.get("/lookup?lon=10.75&lat=59.91").wants(200)
-	for until := time.Now().Add(time.Minute); !making.MatchString(httpGetMetrics(t, a)); time.Sleep(
-		10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("no index is made in\n%s", httpGetMetrics(t, a))
-		}
-	}
+	await.True(t, "an index is being built", func() bool { return making.MatchString(httpGetMetrics(t, a)) })
 	close(s.free)
 	a.waitIndexed(t, 10.75, 59.91, "kommuner", "fylker")
-	for until := time.Now().Add(time.Minute); making.MatchString(httpGetMetrics(t, a)); time.Sleep(
-		10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the making of the indexes does not end")
-		}
-	}
+	await.True(t, "no index is being built", func() bool { return !making.MatchString(httpGetMetrics(t, a)) })
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"grense/internal/await"
 )
 
 // TestFeaturesAreEncodedAhead: after a page whose features were not encoded, the server encodes all others of the
@@ -37,12 +38,12 @@ func TestFeaturesAreEncodedAhead(t *testing.T) {
 		t.Errorf("%d features are encoded after a page of 9", n)
 	}
 	a.get(fmt.Sprintf(path, 200)).wants(200)
-	for until := time.Now().Add(time.Minute); count("entries") < 357 ||
-		count("making") > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d of 357 features are encoded", count("entries"))
+	await.Success(t, "all features are encoded", func() error {
+		if n := count("entries"); n < 357 || count("making") > 0 {
+			return fmt.Errorf("%d of 357", n)
 		}
-	}
+		return nil
+	})
 	misses := count("misses_total")
 	features := func(body []byte) string { f, _, _ := strings.Cut(string(body), `"links":`); return f }
 	for offset := 0; offset < 357; offset += 50 {

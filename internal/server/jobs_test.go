@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"grense/internal/apikey"
+	"grense/internal/await"
 	"grense/internal/config"
 	"grense/internal/server"
 	"grense/internal/state"
@@ -26,15 +27,15 @@ import (
 // until polls a job until it has one of the statuses.
 func (a *api) until(job, states string, header ...string) answer {
 	a.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		r := a.get(job, header...).wants(200)
-		if strings.Contains(states, r.json()["status"].(string)) {
-			return r
+	var r answer
+	await.Success(a.t, job+" is "+states, func() error {
+		r = a.get(job, header...).wants(200)
+		if !strings.Contains(states, r.json()["status"].(string)) {
+			return fmt.Errorf("job %s", r.Body)
 		}
-		if time.Now().After(end) {
-			a.t.Fatalf("%s is not %s: %s", job, states, r.Body)
-		}
-	}
+		return nil
+	})
+	return r
 }
 
 // TestJobsHaveStatusAndResults: OGC 18-062r2, 7.11.3, 7.12, 7.13 and 11, at both mounts.

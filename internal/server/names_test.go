@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"grense/internal/apikey"
 	"grense/internal/config"
@@ -231,9 +230,7 @@ func TestPreviewIsAPictureThatHoldsNoDataWithoutKey(t *testing.T) {
 	for _, auth := range []string{"open", "required"} {
 		a := serve(t, "", func(c *config.Config) { c.Auth = auth })
 		a.get("/preview.png").wants(200) // begins the levels
-		for !a.srv.TilesReady() {
-			time.Sleep(10 * time.Millisecond)
-		}
+		tilesReady(t, a.srv)
 		for _, mount := range []string{"", "/v1"} {
 			page := string(a.get(mount + "/collections?f=html").wants(200).Body)
 			m := regexp.MustCompile(`<meta property="og:image" content="([^"]+)">`).FindStringSubmatch(page)
@@ -453,9 +450,7 @@ func TestPreviewIsPaintedOnce(t *testing.T) {
 	t.Parallel()
 	a, st := serveCounted(t)
 	a.get("/preview.png").wants(200) // begins the levels
-	for !a.srv.TilesReady() {
-		time.Sleep(10 * time.Millisecond)
-	}
+	tilesReady(t, a.srv)
 	st.pages.Store(0)
 	for _, p := range []string{"/preview.png", "/preview.png?lang=en", "/v1/preview.png", "/preview.png/",
 		"/preview.png?f=PNG"} {

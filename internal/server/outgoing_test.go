@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/await"
 	"grense/internal/config"
 	"grense/internal/server"
 	"grense/internal/server/surface"
@@ -141,7 +142,7 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 	a.run("echo", body(`"string":"Å"`, o.URL+"/data/success"), "Prefer", "respond-async").wants(201)
 	a.run("echo", body(`"string":{"href":"`+o.URL+`/data/none"}`, o.URL+"/data/success"), "Prefer",
 		"respond-async").wants(201)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	await.Success(t, "callbacks", func() error {
 		got := posted()
 		has := func(name, part string) bool {
 			return slices.ContainsFunc(got, func(s string) bool {
@@ -151,12 +152,10 @@ func TestSubscribersAreCalledBack(t *testing.T) {
 		}
 		if has("success", `{"string":"Å"}`) && has("failed", "/inputs/string/href") &&
 			has("progress", `"status":"running"`) {
-			return
+			return nil
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%q", got)
-		}
-	}
+		return fmt.Errorf("posted %q", got)
+	})
 }
 
 // listener is a server that receives callbacks. It refuses them until takes is true, and counts them.
@@ -219,25 +218,16 @@ func sharedState(t *testing.T) (open func() state.Jobs) {
 // allNotified waits until no job has a notification left to send.
 func allNotified(t *testing.T, kept state.Jobs) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	await.Success(t, "all notifications", func() error {
 		list, err := kept.JobList(t.Context())
-		if err != nil || time.Now().After(end) {
-			t.Fatalf("%+v, %v", list, err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(list, func(j state.Job) bool { return !j.Done() || j.Call != nil }) {
-			return
+		if slices.ContainsFunc(list, func(j state.Job) bool { return !j.Done() || j.Call != nil }) {
+			return fmt.Errorf("jobs %+v", list)
 		}
-	}
-}
-
-func await[T any](t *testing.T, from <-chan T) (x T) {
-	t.Helper()
-	select {
-	case x = <-from:
-	case <-time.After(time.Minute):
-		t.Fatal("it does not come")
-	}
-	return x
+		return nil
+	})
 }
 
 // serveCalling serves the demo with callbacks to l.
@@ -268,12 +258,12 @@ func TestSubscribersAreNotifiedByAnotherServer(t *testing.T) {
 			l, open := listen(t), sharedState(t)
 			first := serveCalling(t, open(), l)
 			l.subscribe(first, x.in)
-			await(t, l.refused)
+			await.Receive(t, l.refused)
 			first.stop()
 			l.takes.Store(true)
 			kept := open()
 			second := serveCalling(t, kept, l)
-			if got := await(t, l.taken); !strings.Contains(got, x.sends) {
+			if got := await.Receive(t, l.taken); !strings.Contains(got, x.sends) {
 				t.Errorf("told %s", got)
 			}
 			allNotified(t, kept)
@@ -298,7 +288,7 @@ func TestOneOfTwoServersNotifiesASubscriber(t *testing.T) {
 	}
 	received := map[string]int{}
 	for range n {
-		received[await(t, l.taken)]++
+		received[await.Receive(t, l.taken)]++
 	}
 	allNotified(t, kept)
 	if len(received) != n || len(l.taken) > 0 {
@@ -314,13 +304,13 @@ func TestASubscriberThatNeverTakesIsGivenUp(t *testing.T) {
 	a := serveCalling(t, kept, l)
 	job := l.subscribe(a, `"string":"x"`)
 	id := job[strings.LastIndex(job, "/")+1:]
-	for end := time.Now().Add(2 * time.Minute); ; {
+	await.Success(t, "no more tries", func() error {
 		j, err := kept.Job(t.Context(), id)
-		if err != nil || time.Now().After(end) {
-			t.Fatalf("%+v, %v", j, err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if j.Done() && j.Call == nil {
-			break
+			return nil
 		}
 		// it need not be waited for
 		if j.Call != nil && j.Call.Tries > 0 && j.Call.Tries < 4 && j.Call.After > 1 &&
@@ -332,8 +322,8 @@ func TestASubscriberThatNeverTakesIsGivenUp(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return fmt.Errorf("job %+v", j)
+	})
 	if logs := a.logs.String(); !strings.Contains(logs, "a callback was not taken") ||
 		strings.Contains(logs, "secret") {
 		t.Error(logs)

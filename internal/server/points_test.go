@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/await"
 	"grense/internal/store"
 )
 
@@ -22,14 +22,14 @@ import (
 func (a *api) waitIndexed(t testing.TB, lon, lat float64, collections ...string) {
 	t.Helper()
 	for _, id := range collections {
-		for deadline := time.Now().Add(time.Minute); !strings.Contains(
-			a.logs.String(), `"points are looked up in memory","collection":"`+id+`"`); {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s has no index: %s", id, a.logs.String())
+		await.Success(t, "the index of "+id, func() error {
+			logs := a.logs.String()
+			if strings.Contains(logs, `"points are looked up in memory","collection":"`+id+`"`) {
+				return nil
 			}
 			a.lookup(t, fmt.Sprintf("lon=%g&lat=%g", lon, lat))
-			time.Sleep(5 * time.Millisecond)
-		}
+			return errors.New(logs)
+		})
 	}
 }
 

@@ -1,13 +1,14 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"grense/api/placename"
+	"grense/internal/await"
 	"grense/internal/config"
 )
 
@@ -111,19 +112,19 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 			return a.send("/processes/echo/execution", `{"inputs":{"string":"x"}}`, "Prefer", "respond-async")
 		}, 201, 1, 1},
 	} {
-		within := func() (float64, bool) {
+		within := func() error {
 			x.ask().wants(x.status)
-			got := charged()
-			return got, got > x.least-0.001 && got < x.most+0.001
+			if got := charged(); got <= x.least-0.001 || got >= x.most+0.001 {
+				return fmt.Errorf("%s: %v units, want %v to %v", x.what, got, x.least, x.most)
+			}
+			return nil
 		}
-		got, ok := within()
+		err := within()
 		// writes of other tests to the same cluster force the server to rebuild files and indexes
-		for try := 0; !ok && onPostGIS() && try < 400; try++ {
-			time.Sleep(50 * time.Millisecond)
-			got, ok = within()
-		}
-		if !ok {
-			t.Errorf("%s: %v units, want %v to %v", x.what, got, x.least, x.most)
+		if err != nil && onPostGIS() {
+			await.Success(t, x.what, within)
+		} else if err != nil {
+			t.Error(err)
 		}
 	}
 }

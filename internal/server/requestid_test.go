@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/await"
 	"grense/internal/config"
 )
 
@@ -104,11 +105,11 @@ func TestCallbacksHaveTheIDAndTheTraceOfTheirRequest(t *testing.T) {
 		return r.Header.Get("X-Request-Id")
 	}
 	ask("X-Request-Id", "lb-42", "Traceparent", traceOf)
-	if c := await(t, got); c != (call{"lb-42", traceOf}) {
+	if c := await.Receive(t, got); c != (call{"lb-42", traceOf}) {
 		t.Errorf("callback with %+v", c)
 	}
 	id := ask()
-	if c := await(t, got); c != (call{id, ""}) {
+	if c := await.Receive(t, got); c != (call{id, ""}) {
 		t.Errorf("callback with %+v, want the id %s and no trace", c, id)
 	}
 }

@@ -4,9 +4,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
+	"grense/internal/await"
+	"grense/internal/cache"
 	"grense/internal/config"
 	"grense/internal/server"
 	"grense/internal/server/surface"
@@ -93,4 +97,17 @@ func benched(b *testing.B, source string, change ...func(*config.Config)) *surfa
 		b.Fatal(err)
 	}
 	return srv
+}
+
+// untrusted is the age of a file below which the store reads it to know its version: benchmarks wait for it to pass.
+const untrusted = 4 * time.Second
+
+// indexed waits until the indexes of points that a request began are built.
+func indexed(b *testing.B, s *surface.Server) {
+	b.Helper()
+	await.True(b, "the indexes of points", func() bool {
+		i := slices.IndexFunc(s.Caches.Stats(), func(x cache.Stats) bool { return x.Name == "points" })
+		x := s.Caches.Stats()[i]
+		return x.Entries > 0 && x.Making == 0
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"grense/internal/await"
 )
 
 // reader receives a response at a fixed number of bytes per second, within the deadlines that are set for it.
@@ -33,13 +35,13 @@ func (r *reader) Write(b []byte) (int, error) {
 	takes, left := time.Duration(len(b))*time.Second/time.Duration(r.speed), time.Until(r.until)
 	if r.most > 0 {
 		if n := r.most - r.took; len(b) > n {
-			time.Sleep(max(left, 0))
+			await.Pace(max(left, 0))
 			r.took = r.most
 			return n, os.ErrDeadlineExceeded
 		}
 		r.took += len(b)
 	}
-	time.Sleep(min(takes, max(left, 0)))
+	await.Pace(min(takes, max(left, 0)))
 	if takes > left {
 		return int(left.Seconds() * float64(r.speed)), os.ErrDeadlineExceeded
 	}

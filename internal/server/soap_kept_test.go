@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -16,21 +17,19 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/api/placename"
+	"grense/internal/await"
 	"grense/internal/config"
 )
 
 // askedBefore posts until the response comes from the cache, and returns it.
 func (a *api) askedBefore(media, body string, header ...string) answer {
 	a.t.Helper()
-	for range 200 {
-		r := a.post(endpoint, media, body, header...).wants(http.StatusOK)
-		if a.wasCached(r) {
-			return r
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	a.t.Fatalf("never kept: %.500s", body)
-	return answer{}
+	var r answer
+	await.True(a.t, fmt.Sprintf("cached: %.500s", body), func() bool {
+		r = a.post(endpoint, media, body, header...).wants(http.StatusOK)
+		return a.wasCached(r)
+	})
+	return r
 }
 
 func unzipped(r answer) string {

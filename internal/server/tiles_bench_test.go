@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/config"
 )
 
@@ -33,10 +33,8 @@ func BenchmarkWarmTile(b *testing.B) {
 				h.ServeHTTP(d, r)
 			}
 			get()
-			for !srv.TilesReady() {
-				time.Sleep(10 * time.Millisecond)
-			}
-			time.Sleep(4 * time.Second) // the demo is a new file
+			tilesReady(b, srv)
+			await.Age(b, source, untrusted)
 			if get(); d.n == 0 {
 				b.Fatal(d.status)
 			}
@@ -64,9 +62,7 @@ func BenchmarkColdTile(b *testing.B) {
 		}
 		b.Run(x.name, func(b *testing.B) {
 			get()
-			for !srv.TilesReady() {
-				time.Sleep(10 * time.Millisecond)
-			}
+			tilesReady(b, srv)
 			if get(); d.n == 0 {
 				b.Fatal(d.status)
 			}
@@ -96,9 +92,7 @@ func BenchmarkColdMap(b *testing.B) {
 		}
 		b.Run(x.name, func(b *testing.B) {
 			get()
-			for !srv.TilesReady() {
-				time.Sleep(10 * time.Millisecond)
-			}
+			tilesReady(b, srv)
 			if get(); d.n == 0 || d.status >= 400 {
 				b.Fatal(d.status)
 			}

@@ -15,9 +15,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/config"
+	"grense/internal/server/surface"
 )
 
 const mvtMedia = "application/vnd.mapbox-vector-tile"
@@ -154,10 +155,14 @@ func (a *api) settled(paths ...string) *api {
 	for _, p := range paths {
 		a.get(p)
 	}
-	for !a.srv.TilesReady() {
-		time.Sleep(10 * time.Millisecond)
-	}
+	tilesReady(a.t, a.srv)
 	return a
+}
+
+// tilesReady waits until all tiles requested so far come from tile levels.
+func tilesReady(t testing.TB, s *surface.Server) {
+	t.Helper()
+	await.True(t, "levels for tiles", s.TilesReady)
 }
 
 // plain is the body without its coding.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"grense/internal/config"
 	"grense/web"
@@ -44,11 +43,7 @@ func TestPagesWeighNoMoreThanTheirBounds(t *testing.T) {
 	}
 	weigh()
 	for _, a := range []*api{keeping, none} {
-		for until := time.Now().Add(time.Minute); !a.srv.TilesReady(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatal("no levels for tiles")
-			}
-		}
+		tilesReady(t, a.srv)
 	}
 	weigh()
 	for _, name := range []string{"site.css", "site.js", "run.js", "job.js", "map.js"} {

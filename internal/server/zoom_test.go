@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
@@ -24,16 +24,16 @@ import (
 // ready requests a page until its geometries are simplified.
 func (a *api) ready(path string) answer {
 	a.t.Helper()
-	for {
-		r := a.get(path)
-		if r.StatusCode != 503 {
-			return r
-		}
-		if r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.Body), "leave zoom-level out") {
+	var r answer
+	await.True(a.t, path, func() bool {
+		r = a.get(path)
+		if r.StatusCode == 503 &&
+			(r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.Body), "leave zoom-level out")) {
 			a.t.Fatalf("%s: 503 without a cure: %s", path, r.Body)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return r.StatusCode != 503
+	})
+	return r
 }
 
 // edges counts the directed edges of areas, by feature. A border that two features share occurs in both directions.
@@ -246,9 +246,7 @@ func TestMapsOfPagesHaveSharedBorders(t *testing.T) {
 		"/collections/kommuner/items/0301?f=html", "/collections/kommuner/items?f=html&limit=250",
 		"/collections/kommuner/items?f=html&fylke_nr=11"} {
 		a.get(path, "Accept", "text/html").wants(200) // begins the levels
-		for !a.srv.TilesReady() {
-			time.Sleep(10 * time.Millisecond)
-		}
+		tilesReady(t, a.srv)
 		drawn := map[[4]int]int{}
 		for _, d := range outlinesOf.FindAllStringSubmatch(string(a.get(path, "Accept", "text/html").wants(200).Body),
 			-1) {
@@ -283,9 +281,7 @@ func TestPreviewHasSharedBorders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	rough := a.get("/preview.png").wants(200) // begins the levels
-	for !a.srv.TilesReady() {
-		time.Sleep(10 * time.Millisecond)
-	}
+	tilesReady(t, a.srv)
 	fine := a.get("/preview.png").wants(200)
 	if bytes.Equal(rough.Body, fine.Body) || rough.Header.Get("ETag") == fine.Header.Get("ETag") {
 		t.Error("levels change nothing")

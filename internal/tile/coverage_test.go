@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/clip"
@@ -20,6 +19,7 @@ import (
 	"github.com/paulmach/orb/planar"
 	"github.com/paulmach/orb/project"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
@@ -70,18 +70,21 @@ func define(t testing.TB, w store.Writer, g *store.Geom, property string) func(.
 func ready(t testing.TB, m *tile.Maker, st store.Store, set, collection string) tile.Range {
 	t.Helper()
 	begin(t, m, st, set, collection)
-	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		r, err := m.Range(t.Context(), st, find(t, set), collection)
-		if err != nil {
+	var r tile.Range
+	await.Success(t, "levels", func() (err error) {
+		if r, err = m.Range(t.Context(), st, find(t, set), collection); err != nil {
 			t.Fatal(err)
 		}
+		p := m.Progress()
 		if r.Settled {
-			return r
+			return nil
 		}
-		if p := m.Progress(); time.Now().After(until) || len(p) > 0 && p[0].Err != nil {
+		if len(p) > 0 && p[0].Err != nil {
 			t.Fatalf("no levels: %+v", p)
 		}
-	}
+		return fmt.Errorf("progress %+v", p)
+	})
+	return r
 }
 
 // begin requests a tile.

@@ -20,6 +20,7 @@ import (
 	"github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/demo"
 	"grense/internal/geo/crs"
@@ -865,12 +866,12 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 			t.Errorf("%s: %q, want %q", filter, got, want)
 		}
 	}
-	for until := time.Now().Add(time.Minute); !slices.Equal(shown(""),
-		[]string{"0", "2", "9", "ny"}); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("levels stay as they were: %q", shown(""))
+	await.Success(t, "new levels", func() error {
+		if got := shown(""); !slices.Equal(got, []string{"0", "2", "9", "ny"}) {
+			return fmt.Errorf("the old ones show %q", got)
 		}
-	}
+		return nil
+	})
 }
 
 // TestRowsOfADatabaseAreSeen: a row that somebody changes is in the tiles after Options.Check, and an archive from
@@ -922,12 +923,12 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]*tile.Maker{"levels": m, "archive": n} {
-		for until := time.Now().Add(time.Minute); !slices.Equal(names(m),
-			[]string{"0", "ny"}); time.Sleep(time.Millisecond) {
-			if time.Now().After(until) {
-				t.Fatalf("%s: %v", name, names(m))
+		await.Success(t, name, func() error {
+			if got := names(m); !slices.Equal(got, []string{"0", "ny"}) {
+				return fmt.Errorf("names %v", got)
 			}
-		}
+			return nil
+		})
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/encoding/mvt"
 
+	"grense/internal/await"
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -245,13 +245,8 @@ func TestTilesFollowTheRowsOfADatabaseAtOnce(t *testing.T) {
 			}
 		}
 	}
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if names, keep := tileNames(t, m, st, "tabell", ""); keep &&
-			slices.Equal(names, []string{"0", "1", "2", "ny", "til"}) {
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatal("the levels are not made anew")
-		}
-	}
+	await.True(t, "the levels are made anew", func() bool {
+		names, keep := tileNames(t, m, st, "tabell", "")
+		return keep && slices.Equal(names, []string{"0", "1", "2", "ny", "til"})
+	})
 }

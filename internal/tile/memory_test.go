@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/await"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/problem"
@@ -88,16 +88,9 @@ func TestLevelsThatTakeTooMuchMemoryAreNotMade(t *testing.T) {
 	var log strings.Builder
 	m := tile.NewMaker(tile.Options{Memory: 16 << 10, Most: 100, Log: logger(&log)})
 	begin(t, m, st, "WebMercatorQuad", "kommuner")
-	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if p := m.Progress(); !p[0].Busy {
-			if p[0].Err == nil || p[0].Ready {
-				t.Errorf("%+v", p)
-			}
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatal("levels are still being made")
-		}
+	await.True(t, "the levels are no longer being made", func() bool { return !m.Progress()[0].Busy })
+	if p := m.Progress()[0]; p.Err == nil || p.Ready {
+		t.Errorf("%+v", p)
 	}
 	ask := tile.Ask{Set: set, Layers: []tile.Query{{Collection: "kommuner"}}}
 	var p *problem.Error

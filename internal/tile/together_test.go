@@ -3,6 +3,7 @@ package tile_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
@@ -301,28 +303,24 @@ func TestLevelsOfSeveralLayersFollowTogether(t *testing.T) {
 	}
 	for i := range 20 {
 		c.next()
-		for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		await.Success(t, "levels follow what is written", func() error {
 			got := numbersIn(t, m, c.st, ask)
 			if len(got) != 1 {
 				t.Fatalf("numbers %v", got)
 			}
-			if got[0] == float64(i+1) {
-				break
+			if got[0] != float64(i+1) {
+				return fmt.Errorf("levels stay at %v, %d is written", got, i+1)
 			}
-			if time.Now().After(until) {
-				t.Fatalf("levels stay at %v, %d is written", got, i+1)
-			}
-		}
+			return nil
+		})
 	}
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	await.True(t, "a tile of levels is cached", func() bool {
 		made, err := m.Tile(t.Context(), c.st, ask)
-		if err == nil && made.Keep && made.Rev == m.Rev(c.st, ask.Set, "a", "b") {
-			break
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil || time.Now().After(until) {
-			t.Fatalf("a tile of levels is not kept: %+v, %v", made, err)
-		}
-	}
+		return made.Keep && made.Rev == m.Rev(c.st, ask.Set, "a", "b")
+	})
 }
 
 func isChanged(err error) bool { return errors.Is(err, store.ErrChanged) }

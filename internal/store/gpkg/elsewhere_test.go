@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/await"
 	"grense/internal/store/gpkg"
 )
 
@@ -50,7 +51,7 @@ func TestAnotherProgram(t *testing.T) {
 			sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 			t.Fatal(err)
 		}
-		time.Sleep(pause)
+		await.Pace(pause)
 	}
 }
 

@@ -2,6 +2,7 @@ package gpkg
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"grense/internal/store"
@@ -14,6 +15,21 @@ func (s *Store) SettleAfter(d time.Duration) { s.settled = d }
 func (s *Store) Stamped() bool {
 	_, ok := s.current.Load().stamped()
 	return ok
+}
+
+// HasStamp reports whether the file system keeps times that only the kernel sets.
+func (s *Store) HasStamp() bool {
+	_, ok := stampOf(s.path)
+	return ok
+}
+
+// Unchanged returns for how long the file at the path of the store has not been changed.
+func (s *Store) Unchanged() time.Duration {
+	stamp, ok := stampOf(s.path)
+	if !ok {
+		return math.MaxInt64
+	}
+	return time.Since(time.Unix(0, stamp.changed))
 }
 
 // BrokenPromise looks at a file that nobody should write into.

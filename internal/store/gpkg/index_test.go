@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -199,11 +199,7 @@ func TestColumnIndexesAreBuiltBesideTheQueries(t *testing.T) {
 	if err != nil || plan.Way != "SQL" || len(plan.Passed) != 1 || plan.Passed[0] != "column index" {
 		t.Errorf("the first time: %+v (%v)", plan, err)
 	}
-	for end := time.Now().Add(time.Minute); s.Indexed() < 1; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no table was built")
-		}
-	}
+	await.True(t, "the table is built", func() bool { return s.Indexed() > 0 })
 	again := openStore(t, path, gpkg.Options{DataDir: dir})
 	for _, s := range []*gpkg.Store{s, again} {
 		plan, err = s.Explain(t.Context(), q)
@@ -234,11 +230,7 @@ func TestFirstOrderOfALargeLayerIsRefused(t *testing.T) {
 		!strings.Contains(err.Error(), "sorted by tall") {
 		t.Errorf("the first time: %v", err)
 	}
-	for end := time.Now().Add(time.Minute); s.Indexed() < 1; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no table was built")
-		}
-	}
+	await.True(t, "the table is built", func() bool { return s.Indexed() > 0 })
 	if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "column order" || plan.Rows != 5 {
 		t.Errorf("again: %+v (%v)", plan, err)
 	}

@@ -4,8 +4,8 @@ package gpkg_test
 
 import (
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -40,16 +40,13 @@ func BenchmarkSpellings(b *testing.B) {
 				b.Fatal(err)
 			}
 			q.Filter = filter
-			for {
+			await.True(b, "the table is built", func() bool {
 				plan, err := s.ExplainAll(b.Context(), q)
 				if err != nil {
 					b.Fatal(err)
 				}
-				if plan.Way == "spellings" || s.Making() == 0 {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
+				return plan.Way == "spellings" || s.Making() == 0
+			})
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {

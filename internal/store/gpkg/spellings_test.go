@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/store"
 )
@@ -93,11 +93,12 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 			q.Texts, q.SortBy = "langnavn", nil
 		}
 		want, err := sql.All(t.Context(), q)
-		plan, err2 := table.ExplainAll(t.Context(), q)
-		for until := time.Now().Add(time.Minute); err2 == nil && slices.Contains(plan.Passed, "spellings") &&
-			table.Making() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		var plan *store.Plan
+		var err2 error
+		await.True(t, "the table of spellings is built", func() bool {
 			plan, err2 = table.ExplainAll(t.Context(), q)
-		}
+			return err2 != nil || !slices.Contains(plan.Passed, "spellings") || table.Making() == 0
+		})
 		got, err3 := table.All(t.Context(), q)
 		if err != nil || err2 != nil || err3 != nil {
 			t.Fatal(err, err2, err3)
@@ -147,11 +148,10 @@ func TestTextsShareTheTableOfThePlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.Filter, q.Limit = filter, 50_000
-		_, err = s.ExplainAll(t.Context(), q)
-		for until := time.Now().Add(time.Minute); err == nil && s.Making() > 0 &&
-			time.Now().Before(until); time.Sleep(time.Millisecond) {
+		await.True(t, "the table of spellings is built", func() bool {
 			_, err = s.ExplainAll(t.Context(), q)
-		}
+			return err != nil || s.Making() == 0
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

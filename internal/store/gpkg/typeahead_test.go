@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -74,17 +74,13 @@ func typed(q string) store.Query {
 // warm asks until the table of type-ahead is there.
 func warm(t testing.TB, s *gpkg.Store) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	await.True(t, "the table is built", func() bool {
 		if _, err := s.Page(t.Context(), typed("o")); err != nil {
 			t.Fatal(err)
 		}
-		if _, ready := s.TypeAhead("navn"); ready {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the table was not made")
-		}
-	}
+		_, ready := s.TypeAhead("navn")
+		return ready
+	})
 }
 
 // Pages from the table in memory are those of the index: rows, counts and cursors, forwards and backwards.
@@ -184,7 +180,6 @@ func TestTypeAheadKeepsWithinItsRoom(t *testing.T) {
 			if p, err := s.Page(t.Context(), typed("os")); err != nil || p.Matched == 0 {
 				t.Fatalf("%s: %+v, %v", name, p, err)
 			}
-			time.Sleep(time.Millisecond)
 		}
 		if err := s.Close(); err != nil { // waits for the table
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/await"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -19,14 +20,21 @@ const stampSteps = 40 * time.Millisecond
 // settled waits until the stamp of the file shows its version, and returns that.
 func settled(t *testing.T, s *gpkg.Store) store.Version {
 	t.Helper()
-	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
-		v := versionOf(t, s)
-		if s.Stamped() {
-			return v
-		}
+	if !s.HasStamp() {
+		t.Skip("the file system has no times that only the kernel sets")
 	}
-	t.Skip("the file system has no times that only the kernel sets")
-	return ""
+	var v store.Version
+	await.True(t, "the stamp of the file is trusted", func() bool {
+		v = versionOf(t, s)
+		return s.Stamped()
+	})
+	return v
+}
+
+// leftAlone waits until the file was last changed longer ago than the steps of its times.
+func leftAlone(t testing.TB, s *gpkg.Store) {
+	t.Helper()
+	await.True(t, "the file is left alone", func() bool { return s.Unchanged() > 2*stampSteps })
 }
 
 func versionOf(t *testing.T, s *gpkg.Store) store.Version {
@@ -92,7 +100,7 @@ func TestVersionsNeverMissAChange(t *testing.T) {
 			t.Fatal("journal WAL: an earlier version")
 		}
 		seen[v] = true
-		time.Sleep(2 * stampSteps)
+		leftAlone(t, s)
 	}
 }
 
@@ -125,7 +133,7 @@ func TestStampsAreOfTheFileThatIsServed(t *testing.T) {
 	if err := os.Rename(other, path); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * stampSteps)
+	leftAlone(t, s)
 	for range 2 {
 		if s.Stamped() {
 			t.Error("the version of the file that is served is told by the stamp of another one")
@@ -155,6 +163,6 @@ func BenchmarkVersion(b *testing.B) {
 			}
 		})
 		s.SettleAfter(time.Millisecond)
-		time.Sleep(stampSteps)
+		leftAlone(b, s)
 	}
 }

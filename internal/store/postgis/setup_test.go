@@ -2,6 +2,7 @@ package postgis_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"grense/internal/await"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
@@ -36,20 +38,15 @@ func base(t testing.TB, sql string) string {
 	return url
 }
 
-// eventually fails the test unless ok becomes true within 5 seconds, the time in which a change has to be seen.
+// eventually fails the test unless ok becomes true within 30 seconds: a change has to be seen in five.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	end := time.NewTimer(30 * time.Second)
-	defer end.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end.C:
-			t.Fatalf("after 30 seconds: not yet %s", what)
+	await.Within(t, 30*time.Second, what, func() error {
+		if !ok() {
+			return errors.New("not yet")
 		}
-	}
+		return nil
+	})
 }
 
 func page(t testing.TB, s *postgis.Store, q store.Query) *store.Page {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"grense/internal/await"
 	"grense/internal/migrate"
 	"grense/internal/register"
 	"grense/internal/store"
@@ -237,6 +238,11 @@ func TestCommitComesThroughAmongSlowReaders(t *testing.T) {
 	}
 	defer w.Close()
 	smallRegister(t, 10)(w)
+	control, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close(context.Background())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var readers sync.WaitGroup
@@ -253,7 +259,15 @@ func TestCommitComesThroughAmongSlowReaders(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(time.Second) // they read
+	await.True(t, "all readers read", func() bool {
+		var n int
+		err := control.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND
+			state = 'active' AND query LIKE 'SELECT pg_sleep(1) FROM%'`).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n == 3
+	})
 	if err := w.Commit(ctx); err != nil {
 		t.Error(err)
 	}
