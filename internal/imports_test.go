@@ -150,6 +150,7 @@ var may = map[string]string{
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",
 	"internal/sharedtest":            "",
+	"internal/await":                 "",
 	"internal/source": "internal/tempfile internal/cache internal/config internal/store " +
 		"internal/store/gpkg internal/store/postgis internal/ingest internal/format/input internal/demo " +
 		"internal/register internal/history internal/migrate",
