@@ -87,56 +87,74 @@ var may = map[string]string{
 	"internal/apikey":   "internal/state",
 	"internal/migrate":  "migrations",
 	"internal/server": "internal/server/assets internal/server/cursor internal/server/files " +
-		"internal/server/forwarded internal/server/limit internal/server/metrics internal/server/page " +
-		"internal/server/problems internal/server/wire api/ogcapi internal/apikey internal/cache internal/config " +
-		"internal/cql2 internal/draw internal/feature internal/format internal/geo/crs internal/history " +
-		"internal/state internal/store internal/style internal/tile internal/trace openapi web",
+		"internal/server/forwarded internal/server/limit internal/server/links internal/server/media " +
+		"internal/server/metrics internal/server/page internal/server/problems internal/server/queryable " +
+		"internal/server/schema internal/server/styles internal/server/wire api/ogcapi internal/apikey " +
+		"internal/cache internal/config internal/cql2 internal/draw internal/feature internal/geo/crs " +
+		"internal/history internal/state internal/store internal/style internal/tile internal/trace openapi web",
 	"internal/server/assets": "internal/server/wire web",
-	"internal/server/codes":  "internal/server internal/server/wire api/ogcapi internal/history internal/store",
-	"internal/server/compat": "internal/server internal/server/codes internal/server/names internal/server/page " +
-		"internal/server/points api/placename internal/cache internal/cql2 internal/draw internal/feature " +
-		"internal/geo/crs internal/geo/wkb internal/history internal/placename internal/register internal/store",
+	"internal/server/codes": "internal/server internal/server/media internal/server/wire api/ogcapi " +
+		"internal/history internal/store",
+	"internal/server/compat": "internal/server internal/server/codes internal/server/media internal/server/names " +
+		"internal/server/page internal/server/points api/placename internal/cache internal/cql2 internal/draw " +
+		"internal/feature internal/geo/crs internal/geo/wkb internal/history internal/placename internal/register " +
+		"internal/store",
 	"internal/server/cursor": "internal/store",
-	"internal/server/docs": "internal/server internal/server/drawing internal/server/names internal/server/page " +
+	"internal/server/docs": "internal/server internal/server/drawing internal/server/links internal/server/media " +
+		"internal/server/names internal/server/page internal/server/queryable internal/server/schema " +
 		"internal/server/wire api/ogcapi internal/apikey internal/cache internal/config internal/cql2 internal/draw " +
 		"internal/geo/crs internal/store openapi",
 	"internal/server/drawing": "internal/server internal/server/page internal/server/wire internal/apikey " +
-		"internal/cache internal/cql2 internal/draw internal/geo/crs internal/store internal/tile",
+		"internal/cache internal/cql2 internal/draw internal/geo/crs internal/store internal/style internal/tile",
 	"internal/server/features": "internal/server internal/server/codes internal/server/drawing " +
-		"internal/server/files internal/server/limit internal/server/names internal/server/page " +
+		"internal/server/files internal/server/limit internal/server/links internal/server/media " +
+		"internal/server/names internal/server/page internal/server/queryable internal/server/schema " +
 		"internal/server/wire api/ogcapi internal/cql2 internal/feature internal/format internal/format/gml " +
 		"internal/format/output internal/geo/crs internal/history internal/store internal/tile openapi",
 	"internal/server/files":     "internal/config internal/store",
 	"internal/server/forwarded": "",
 	"internal/server/limit":     "internal/config internal/store",
-	"internal/server/lineage": "internal/server internal/server/codes internal/server/page internal/server/wire " +
-		"api/ogcapi internal/cql2 internal/feed internal/history internal/state internal/store",
-	"internal/server/lookup": "internal/server internal/server/codes internal/server/drawing internal/server/names " +
-		"internal/server/page internal/server/points internal/server/wire api/ogcapi internal/cache internal/cql2 " +
-		"internal/draw internal/feature internal/geo/crs internal/geo/locate internal/store",
-	"internal/server/maps": "internal/server internal/server/drawing internal/server/limit internal/server/page " +
-		"internal/server/points internal/server/tiles internal/server/wire internal/cql2 internal/geo/crs " +
-		"internal/render internal/store internal/style internal/tile openapi",
+	"internal/server/lineage": "internal/server internal/server/codes internal/server/links internal/server/media " +
+		"internal/server/page internal/server/wire api/ogcapi internal/cql2 internal/feed internal/history " +
+		"internal/state internal/store",
+	"internal/server/links": "internal/server/media internal/server/page internal/server/wire api/ogcapi " +
+		"internal/format",
+	"internal/server/lookup": "internal/server internal/server/codes internal/server/drawing internal/server/media " +
+		"internal/server/names internal/server/page internal/server/points internal/server/queryable " +
+		"internal/server/wire api/ogcapi internal/cache internal/cql2 internal/draw internal/feature " +
+		"internal/geo/crs internal/geo/locate internal/store internal/style",
+	"internal/server/maps": "internal/server internal/server/drawing internal/server/limit internal/server/media " +
+		"internal/server/page internal/server/points internal/server/styles internal/server/tiles " +
+		"internal/server/wire internal/cql2 internal/geo/crs internal/render internal/store internal/style " +
+		"internal/tile openapi",
+	"internal/server/media": "",
 	"internal/server/metrics": "internal/apikey internal/cache internal/config internal/feature " +
 		"internal/server/limit internal/state internal/store",
 	"internal/server/names": "internal/server internal/server/page internal/server/wire internal/cache " +
-		"internal/cql2 internal/history internal/store",
+		"internal/cql2 internal/history internal/store internal/style",
 	"internal/server/page": "internal/config internal/geo/crs web",
-	"internal/server/placenames": "internal/server internal/server/names internal/server/page " +
-		"internal/server/problems internal/server/wire api/ogcapi api/placename internal/cql2 internal/geo/crs " +
-		"internal/placename internal/soap internal/store",
+	"internal/server/placenames": "internal/server internal/server/limit internal/server/links " +
+		"internal/server/media internal/server/names internal/server/page internal/server/problems " +
+		"internal/server/wire api/ogcapi api/placename internal/cql2 internal/geo/crs internal/placename " +
+		"internal/soap internal/store",
 	"internal/server/points": "internal/server internal/cache internal/cql2 internal/geo/crs internal/geo/locate " +
 		"internal/store",
 	"internal/server/problems": "internal/server/limit api/ogcapi internal/apikey internal/store",
 	"internal/server/processes": "internal/server internal/server/codes internal/server/files internal/server/limit " +
-		"internal/server/names internal/server/page internal/server/points internal/server/problems " +
-		"internal/server/wire api/ogcapi internal/apikey internal/cql2 internal/enrich internal/format " +
-		"internal/geo/crs internal/history internal/process internal/state internal/store internal/trace",
+		"internal/server/links internal/server/media internal/server/names internal/server/page " +
+		"internal/server/points internal/server/problems internal/server/wire api/ogcapi internal/apikey " +
+		"internal/cql2 internal/enrich internal/format internal/geo/crs internal/history internal/process " +
+		"internal/state internal/store internal/trace",
+	"internal/server/queryable": "internal/cql2 internal/store",
+	"internal/server/schema": "internal/server/page internal/server/queryable api/ogcapi internal/cql2 " +
+		"internal/store",
+	"internal/server/styles": "internal/server/page internal/config internal/store internal/style internal/tile",
 	"internal/server/surface": "internal/server internal/server/codes internal/server/compat internal/server/docs " +
 		"internal/server/drawing internal/server/features internal/server/lineage internal/server/lookup " +
 		"internal/server/maps internal/server/names internal/server/placenames internal/server/points " +
 		"internal/server/processes internal/server/tiles internal/enrich internal/geo/crs",
-	"internal/server/tiles": "internal/server internal/server/drawing internal/server/limit internal/server/page " +
+	"internal/server/tiles": "internal/server internal/server/drawing internal/server/limit internal/server/links " +
+		"internal/server/media internal/server/page internal/server/schema internal/server/styles " +
 		"internal/server/wire api/ogcapi internal/cache internal/cql2 internal/geo/crs internal/glyph " +
 		"internal/store internal/style internal/tile openapi",
 	"internal/server/wire": "api/ogcapi",

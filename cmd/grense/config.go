@@ -7,7 +7,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/cql2"
-	"grense/internal/server"
+	"grense/internal/server/styles"
 )
 
 type configCmd struct {
@@ -39,7 +39,7 @@ func (c *configCheckCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	if _, err := server.ReadStyles(cfg.Styles); err != nil {
+	if _, err := styles.Read(cfg.Styles); err != nil {
 		return err
 	}
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {

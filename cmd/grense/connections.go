@@ -142,7 +142,7 @@ func (l *limitedListener) leave(peer netip.Addr) {
 	}
 }
 
-// limitedConn is a connection that the listener counts until it is closed. It is a server.Gatherer. Only one goroutine
+// limitedConn is a connection that the listener counts until it is closed. It is a limit.Gatherer. Only one goroutine
 // at a time may write.
 type limitedConn struct {
 	net.Conn

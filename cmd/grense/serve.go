@@ -16,6 +16,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/limit"
 	"grense/internal/server/metrics"
 	"grense/internal/source"
 	"grense/internal/state"
@@ -401,7 +402,7 @@ const sendBuffer = 128 << 10
 
 // connected sets the send buffer of a new connection, and puts its Gatherer into the context.
 func connected(ctx context.Context, conn net.Conn) context.Context {
-	if g, ok := conn.(server.Gatherer); ok {
+	if g, ok := conn.(limit.Gatherer); ok {
 		ctx = server.WithGatherer(ctx, g)
 	}
 	for { // unwrap TLS and limitedConn

@@ -14,6 +14,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/feature"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -155,13 +156,13 @@ func (a *cachedResponse) of(state store.Version, day string) bool {
 // stateOfAll returns the version of all data. If one collection has no version, such as a view, it returns the version
 // of the collections that the response depends on; "" if these have none either.
 func (c caching) stateOfAll() (state store.Version, err error) {
-	if state, err = c.dataVersion(); err != nil {
+	if state, err = c.DataVersion(); err != nil {
 		return "", err
 	}
 	c.s.answers.saw(c.Catalog, state)
 	if state == "" {
 		if ids := c.dependencies(); ids != nil {
-			return c.dataVersion(ids...)
+			return c.DataVersion(ids...)
 		}
 	}
 	return state, nil
@@ -179,11 +180,11 @@ func (c caching) dependencies() (ids []string) {
 			ids = append(ids, coll.ID)
 		}
 	}
-	if p, ok := c.Params.(looksInto); ok && c.Format.F != AsHTML.F {
+	if p, ok := c.Params.(looksInto); ok && c.Format.F != media.HTML.F {
 		for _, coll := range p.LooksInto() {
 			add(coll)
 			for i := range coll.Properties {
-				add(c.RefersTo(&coll.Properties[i]))
+				add(RefersTo(c.Catalog, &coll.Properties[i]))
 			}
 		}
 		return ids
@@ -194,7 +195,7 @@ func (c caching) dependencies() (ids []string) {
 	add(c.Collection)
 	for _, coll := range c.Catalog.Collections {
 		for i := range coll.Properties {
-			switch other := c.RefersTo(&coll.Properties[i]); {
+			switch other := RefersTo(c.Catalog, &coll.Properties[i]); {
 			case coll == c.Collection:
 				add(other)
 			case other == c.Collection:
@@ -203,13 +204,13 @@ func (c caching) dependencies() (ids []string) {
 		}
 	}
 	if c.Format.F == "html" {
-		add(c.Country())
+		add(Country(c.Catalog))
 	}
 	return ids
 }
 
-// dataVersion returns the version of collections, or of all data without any; "" if it is unknown.
-func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
+// DataVersion returns the version of collections, or of all data without any; "" if it is unknown.
+func (c *Call) DataVersion(collections ...string) (v store.Version, err error) {
 	read := func(ctx context.Context) error {
 		v, err = c.s.Store.Version(ctx, collections...)
 		return err
@@ -224,11 +225,6 @@ func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
 	return v, err
 }
 
-// DataVersion returns the version of collections, or of all data without any; "" if it is unknown.
-func (c *Call) DataVersion(collections ...string) (store.Version, error) {
-	return c.dataVersion(collections...)
-}
-
 // CachedVersion returns the data version of a response that may be cached; "" for any other.
 func (c *Call) CachedVersion() store.Version {
 	if c.keep == nil {
@@ -236,10 +232,6 @@ func (c *Call) CachedVersion() store.Version {
 	}
 	return c.keep.state
 }
-
-// MayUse reports whether something that was read in a data version may be part of the response. A response that may be
-// cached has one data version.
-func (c *Call) MayUse(state store.Version) bool { return c.keep == nil || state == c.keep.state }
 
 // day returns today's date in the time zone of the data.
 func (c caching) day() string { return time.Now().In(c.Zone()).Format(time.DateOnly) }
@@ -280,7 +272,7 @@ func (c caching) keepAnswer(h http.Header, body []byte, coding string) {
 	}
 	c.keep = nil
 	lasts := !k.once && c.lasts(h)
-	if len(body) > c.s.answers.most || !lasts && (c.leads() == nil || !c.sharable(h)) {
+	if len(body) > c.s.answers.most || !lasts && (c.lead == nil || !c.sharable(h)) {
 		c.hand(nil)
 		return
 	}
@@ -317,7 +309,7 @@ func (k *entry) answer(h http.Header, body []byte, coding string) (*cachedRespon
 
 // sendCached sends a cached response.
 func (c caching) sendCached(w http.ResponseWriter, a *cachedResponse) error {
-	if err := c.Pay(c.continues); err != nil {
+	if err := c.Pay(c.Resumes); err != nil {
 		return err
 	}
 	c.cached = true
@@ -325,7 +317,7 @@ func (c caching) sendCached(w http.ResponseWriter, a *cachedResponse) error {
 	h := w.Header()
 	a.header.set(h)
 	c.s.WriteRates(w, c.Owner())
-	if err := c.IfMatch(a.etag); err != nil {
+	if err := wire.IfMatch(c.Request, a.etag); err != nil {
 		return err
 	}
 	if a.etag != "" && wire.Matches(c.Request.Header["If-None-Match"], a.etag) {
@@ -354,7 +346,7 @@ func (c caching) sendCached(w http.ResponseWriter, a *cachedResponse) error {
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
-	return c.Response.whole(a.body, end)
+	return c.Response.Whole(a.body, end)
 }
 
 // filesListed returns a number that changes when a cached file of a collection is added or removed, since pages show
@@ -363,7 +355,7 @@ func (s *Kit) filesListed(collection string) uint64 { return s.Files.Changes.Cou
 
 // filesVersion returns filesListed of the collection if the response is a page, which lists files; else 0.
 func (c caching) filesVersion() uint64 {
-	if c.Format.F != AsHTML.F || c.Collection == nil {
+	if c.Format.F != media.HTML.F || c.Collection == nil {
 		return 0
 	}
 	return c.s.filesListed(c.Collection.ID)

@@ -44,7 +44,7 @@ func (c caching) seen() store.Version {
 	if c.Catalog.Live {
 		return ""
 	}
-	state, err := c.dataVersion()
+	state, err := c.DataVersion()
 	if err != nil {
 		return ""
 	}
@@ -145,28 +145,20 @@ func (c caching) make(m *inFlight, made func() error) error {
 	if m == nil {
 		return made()
 	}
-	c.Response.lead = m
+	c.lead = m
 	defer func() {
-		if c.Response.lead == m { // nothing was sent
-			c.Response.lead = nil
+		if c.lead == m { // nothing was sent
+			c.lead = nil
 			m.end(nil, c.Request.Context().Err() != nil)
 		}
 	}()
 	return made()
 }
 
-// leads returns the response in flight that others may wait for; nil if there is none.
-func (c caching) leads() *inFlight {
-	if c.Response == nil {
-		return nil
-	}
-	return c.Response.lead
-}
-
 // hand passes the response to the requests that wait for it; nil if it cannot be shared.
 func (c caching) hand(a *cachedResponse) {
-	if m := c.leads(); m != nil {
-		c.Response.lead = nil
+	if m := c.lead; m != nil {
+		c.lead = nil
 		m.end(a, false)
 	}
 }
@@ -174,12 +166,12 @@ func (c caching) hand(a *cachedResponse) {
 // wanted returns what to store of a response that will be cached or that others wait for; nil if it is neither. After
 // the call, no request can join a response that will not be cached.
 func (c caching) wanted() *entry {
-	m := c.leads()
+	m := c.lead
 	if c.keep != nil || m == nil {
 		return c.keep
 	}
 	if !m.waited() {
-		c.Response.lead = nil
+		c.lead = nil
 		return nil
 	}
 	return &entry{key: m.key, state: m.state, day: m.began.Format(time.DateOnly), once: true}

@@ -12,63 +12,60 @@ import (
 
 	"grense/internal/problem"
 	"grense/internal/server/limit"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
+	"grense/internal/server/page"
 	"grense/internal/server/problems"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 	"grense/internal/trace"
 )
 
 // Call is a request and what the server has derived from it. It lives as long as the request.
 type Call struct {
-	state store.Version // version of a file at the first query of a page in HTML; "" before
+	links.Set
+	limit.Admission
+	page.Locale
+	trail
+	freshness
 
 	s          *Kit
 	Request    *http.Request
-	Response   *response // the handler's writer, below compression
 	Route      *Route
-	ID         string // request id, as in the log and in problem documents
-	Trace      string // header traceparent of the request; "" for none
-	traceID    string // the trace in it
-	Mount      string // "" or "/v1"
-	Root       string // absolute URL at the start of links, without mount and final slash
 	Catalog    *store.Catalog
 	Collection *store.Collection // of a route below a collection
-	Format     Format            // negotiated
-	asked      bool              // the request has f
-	Lang       string            // nb, nn or en
-	KeyID      string            // "" if no key was needed or given
-	holds      bool              // a valid key came with a page about data, which then shows more
-	Address    string            // of the client: the nearest address that is not a trusted proxy
-	held       int               // bytes of the response that Flight counts
-	Right      *limit.Ticket     // ticket for queries; nil before the first
-	paid       bool              // charged as a page, for a response without a query
-
-	Values  url.Values // all query parameters
-	encoded string     // see Canonical; "" before the first call
-	Form    bool       // the body is a form of our own
-	body    string     // the filter in the body; "" if there is none
+	Began      time.Time         // see Now; zero before the first call
 
 	// Params holds the parsed query parameters: the struct that New of the route returned; nil if the route has none.
-	Params    any
-	Files     linkVersions   // versions to which links to files refer
-	Single    bool           // the response is for this request alone
-	Roughly   bool           // a map was drawn without shared borders, which are still being built
-	Retries   int            // number of restarts because the data changed
-	Early     store.Snapshot // snapshot of a large page that is sent early; nil if there is none
-	continues bool           // the request has a cursor: it continues a download
-	forgives  bool           // a parameter is a property name with an ending
+	Params     any
+	Conditions []queryable.Condition // parameters that filter by properties
+	Form       bool                  // the body is a form of our own
+	body       string                // the filter in the body; "" if there is none
+	encoded    string                // see Canonical; "" before the first call
+	holds      bool                  // a valid key came with a page about data, which then shows more
+}
 
-	keep   *entry // nil if the response will not be cached
-	cached bool   // the response came from the cache
+// trail is what log, metrics and traces say of a call.
+type trail struct {
+	ID        string         // request id, as in the log and in problem documents
+	Trace     string         // header traceparent of the request; "" for none
+	Operation string         // operation within a protocol such as SOAP
+	traceID   string         // the trace in Trace
+	span      *trace.Context // nil: the call is not traced
+	op        string         // name of the route
+	refused   string         // why the request was refused; "": it was not, or by a protocol with errors of its own
+	cached    bool           // the response came from the cache
+}
 
-	op      string // name of the route, for the log and the metrics
-	refused string // why the request was refused; "": it was not, or a protocol with errors of its own refused it
-
-	Operation string // operation within a protocol such as SOAP, for log and metrics
-
-	Began time.Time // see Now; zero before the first call
-
-	times *limit.Times   // nil: nothing measures the call
-	span  *trace.Context // nil: the call is not traced
+// freshness is what a call knows of the versions of the data in its response.
+type freshness struct {
+	Files   linkVersions  // versions to which links to files refer
+	Single  bool          // the response is for this request alone
+	Roughly bool          // a map was drawn without shared borders, which are still being built
+	Retries int           // number of restarts because the data changed
+	state   store.Version // version of a file at the first query of a page in HTML; "" before
+	keep    *entry        // nil if the response will not be cached
+	lead    *inFlight     // response in flight that others may join until this one begins; nil if there is none
 }
 
 // linkVersions holds the data versions to which links to files refer, by collection; "" is the version of all data. A
@@ -82,7 +79,9 @@ type linkVersions struct {
 type callKey struct{}
 
 // NewCall returns a call without a client, with the current catalog.
-func (s *Kit) NewCall() *Call { return &Call{s: s, Catalog: s.Store.Catalog()} }
+func (s *Kit) NewCall() *Call {
+	return &Call{Admission: s.Limits.Admission(nil), s: s, Catalog: s.Store.Catalog()}
+}
 
 // CallOf returns the call of a request.
 func CallOf(r *http.Request) *Call {
@@ -98,22 +97,9 @@ func CallIn(ctx context.Context) (*Call, bool) {
 
 // Enter sets the route, the mount and the current catalog.
 func (c *Call) Enter(r *http.Request, rt *Route, mount string) {
-	c.Request, c.Route, c.Mount, c.Catalog = r, rt, mount, c.s.Store.Catalog()
+	c.Request, c.Route, c.Catalog = r, rt, c.s.Store.Catalog()
+	c.Mount, c.Formats = mount, rt.Formats
 }
-
-// Writer returns the writer of the response; nil for a call without a client.
-func (c *Call) Writer() http.ResponseWriter {
-	if c.Response == nil {
-		return nil
-	}
-	return c.Response
-}
-
-// Begun reports whether the header of the response has been written.
-func (c *Call) Begun() bool { return c.Response != nil && c.Response.Status != 0 }
-
-// Base returns the absolute URL of the mount, without a slash at the end.
-func (c *Call) Base() string { return c.Root + c.Mount }
 
 // PathParam returns a path variable, unescaped; "" if the escape is invalid.
 func (c *Call) PathParam(name string) string {
@@ -143,8 +129,9 @@ func (c *Call) Resolve() error {
 			return err
 		}
 	}
-	if c.filterInBody() {
-		if err := c.readFilter(); err != nil {
+	if c.Route.readsFilter(c.Request) && c.body == "" {
+		var err error
+		if c.body, err = readFilter(c.Request); err != nil {
 			return err
 		}
 	}
@@ -158,8 +145,8 @@ func (c *Call) Resolve() error {
 		accept = nil
 	}
 	var nerr error
-	c.asked = hasF
-	c.Format, nerr = negotiate(First(f), hasF, accept, c.Route.Formats)
+	c.Asked = hasF
+	c.Format, nerr = media.Negotiate(First(f), hasF, accept, c.Route.Formats)
 	switch {
 	case perr == nil:
 		return nerr
@@ -176,7 +163,7 @@ func (c *Call) Resolve() error {
 // client, since a slow client would occupy a slot. If the catalog has been replaced, Ask returns store.ErrChanged.
 func (c *Call) Ask(fn func(context.Context) error) error {
 	c.Response.Resting() // the query has a slot of its own
-	if c.Format.F == AsHTML.F && c.state == "" && !c.Catalog.Live {
+	if c.Format.F == media.HTML.F && c.state == "" && !c.Catalog.Live {
 		var err error
 		if c.state, err = c.s.Store.Version(c.Asking(c.Request.Context())); err != nil {
 			return err
@@ -217,29 +204,6 @@ func (c *Call) Still() error {
 	}
 	return err
 }
-
-// Asking returns ctx with the ticket of the request.
-func (c *Call) Asking(ctx context.Context) context.Context {
-	if c.Right == nil {
-		c.Right = c.Ticket(c.continues) // a page with a cursor continues a download
-		if p, ok := c.Params.(selectsFeatures); ok && p.selection().Hits {
-			c.Right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
-		}
-	}
-	return c.Right.With(ctx)
-}
-
-// Owner returns the owner in queues and rates: the key, or the client's network address without a key.
-func (c *Call) Owner() string {
-	if c.KeyID != "" {
-		return c.KeyID
-	}
-	return limit.ShareOf(c.Address)
-}
-
-// caller identifies a client in the limit of cancelled requests: one address of an owner, since programs at many
-// addresses may use one key.
-func (c *Call) caller() string { return c.Owner() + " " + limit.ShareOf(c.Address) }
 
 func First(v []string) string {
 	if len(v) == 0 {

@@ -25,24 +25,10 @@ func PreviousNext(links []ogcapi.Link) (prev, next string) {
 	return prev, next
 }
 
-// PublicCollections returns the public collections in catalog order.
-func (c *Call) PublicCollections() []*store.Collection {
-	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections),
-		func(coll *store.Collection) bool { return !coll.Public })
-}
-
-// Summary describes a collection without its links.
-func (c *Call) Summary(coll *store.Collection) ogcapi.Collection {
-	return ogcapi.Collection{ID: coll.ID, Title: c.TitleOf(coll), Description: coll.Description.In(c.Lang),
+// Summary describes a collection in a language, without its links.
+func Summary(coll *store.Collection, lang string) ogcapi.Collection {
+	return ogcapi.Collection{ID: coll.ID, Title: coll.TitleIn(lang), Description: coll.Description.In(lang),
 		Extent: extentOf(coll), ItemCount: coll.Count}
-}
-
-// TitleOf returns the title of a collection in the language of the call, or its id if it has none.
-func (c *Call) TitleOf(coll *store.Collection) string {
-	if t := coll.Title.In(c.Lang); t != "" {
-		return t
-	}
-	return coll.ID
 }
 
 // pad widens an extent, in degrees, since clients round boxes and should still get all features.

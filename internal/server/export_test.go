@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 )
 
 // Meter makes the server charge requests from this machine without refusing any. charged returns the cost since its
@@ -29,7 +30,7 @@ func (s *Kit) Meter() (charged func() float64) {
 func (s *Kit) HTMLRoutes() []string {
 	var out []string
 	for _, rt := range s.routes {
-		if slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == "html" }) {
+		if slices.ContainsFunc(rt.Formats, func(r media.Format) bool { return r.F == "html" }) {
 			out = append(out, rt.Path)
 		}
 	}
@@ -52,7 +53,7 @@ func (s *Kit) JSONRoutes() (out []JSONRoute, bare []string) {
 	for _, rt := range s.routes {
 		j := JSONRoute{Path: rt.Path, Op: rt.Op}
 		for _, r := range rt.Formats {
-			if !rt.Hidden && rt.Gets() && (r.F == AsJSON.F || r.F == AsJSONLD.F) {
+			if !rt.Hidden && rt.Gets() && (r.F == media.JSON.F || r.F == media.JSONLD.F) {
 				j.Formats = append(j.Formats, r.F)
 			}
 		}

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"grense/internal/apikey"
@@ -11,6 +10,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/metrics"
 	"grense/internal/server/page"
 	"grense/internal/server/problems"
@@ -41,7 +41,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	if e.Kind == problem.TooMany {
 		c.s.WriteRates(w, c.Owner())
 	}
-	asPage := wantsPage(c.Request.URL.Query().Get("f"), c.Request.Header.Values("Accept"))
+	asPage := media.WantsPage(c.Request.URL.Query().Get("f"), c.Request.Header.Values("Accept"))
 	switch e.Kind {
 	case problem.Unauthorized:
 		h.Add("WWW-Authenticate", `ApiKey realm="data", header="X-API-Key"`)
@@ -59,19 +59,19 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	}
 	if asPage {
 		// the query was not parsed, but links repeat the language
-		if l, ok := languageOf(requestedLanguage(c.Request.URL)); ok && c.Values == nil {
-			c.Values = url.Values{"lang": {l}}
+		if l, ok := media.LanguageOf(media.Requested(c.Request.URL)); ok {
+			c.Speak(l)
 		}
 		pg := failed{c}.formPage(e, p)
 		if pg == nil {
 			pg = failed{c}.problemPage(e, p)
 		}
 		if isRetired {
-			pg.Data.(*problemView).Current = c.RefCrumbs(gone.More.Current)
+			pg.Data.(*problemView).Current = RefCrumbs(&c.Set, gone.More.Current)
 			if gone.Name != "" {
 				day, _ := c.DateText(gone.More.Date)
 				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.Name, day,
-					c.KindText(history.Kind(gone.More.Type)))
+					KindText(c.Lang, history.Kind(gone.More.Type)))
 			}
 			path := strings.TrimPrefix(c.s.proxies.Path(c.Request.URL), c.Mount)
 			if c.Collection != nil && !strings.HasSuffix(path, "/lineage") {
@@ -80,7 +80,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 			pg.Data.(*problemView).History = c.HtmlHref(path)
 		}
 		if plain, err := c.RenderPage(pg); err == nil {
-			h.Set("Content-Type", AsHTML.ContentType())
+			h.Set("Content-Type", media.HTML.ContentType())
 			h.Set("Content-Language", page.LanguageTag(c.Lang))
 			c.WriteBody(w, p.Status, wire.Once([]byte(apikey.Redact(string(plain)))))
 			return

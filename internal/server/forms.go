@@ -9,6 +9,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/server/page"
+	"grense/internal/server/queryable"
 )
 
 // failed describes the failure of a call to people.
@@ -109,17 +110,19 @@ func (c failed) fieldOf(x *page.FieldFault) bool {
 	if c.Collection == nil {
 		return false
 	}
-	p, ending := c.Field(x.Name), ""
+	p, ending := queryable.Field(c.Collection, x.Name), ""
 	if p == nil {
-		p, ending = c.Forgiving(x.Name)
+		p, ending = queryable.Forgiving(c.Collection, x.Name)
 	}
 	if p == nil {
 		return false
 	}
-	if exact := Endings(p); ending == "" && len(exact) > 0 && !Elements(p) && p.Ref == "" && p.CodeList == "" {
+	if exact := queryable.Endings(p); ending == "" && len(exact) > 0 && !queryable.Elements(p) && p.Ref == "" &&
+		p.CodeList == "" {
 		ending = exact[0] // the input that the form shows
 	}
-	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.ColumnOf(p).Title+" "+c.EndingText(ending), " ")
+	x.Target = "q-" + p.Name + ending
+	x.Title = strings.TrimSuffix(p.TitleIn(c.Lang)+" "+EndingText(c.Lang, ending), " ")
 	text := map[cql2.Type]string{cql2.TypeText: "words", cql2.TypeInteger: "number", cql2.TypeNumber: "number",
 		cql2.TypeBool: "choice", cql2.TypeDate: "day", cql2.TypeTimestamp: "day"}[p.Type]
 	if text == "" {

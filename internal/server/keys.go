@@ -18,7 +18,7 @@ import (
 func (s *Kit) Authorize(c *Call) error {
 	if x, ok := c.Request.Context().Value(insideKey{}).(Inside); ok {
 		c.KeyID, c.Address = x.KeyID, x.Owner
-		return c.checkScope()
+		return s.checkScope(c)
 	}
 	if err := s.Identify(c); err != nil || c.KeyID == "" || s.Config.Auth == "open" {
 		return err
@@ -28,15 +28,15 @@ func (s *Kit) Authorize(c *Call) error {
 		return problem.New(problem.Forbidden, nil, "This API key is for web pages of other origins only. Use another "+
 			"key.")
 	}
-	return c.checkScope()
+	return s.checkScope(c)
 }
 
 // checkScope refuses a request that the scopes of its key do not allow.
-func (c *Call) checkScope() error {
-	if c.KeyID == "" || c.s.Keys == nil {
+func (s *Kit) checkScope(c *Call) error {
+	if c.KeyID == "" || s.Keys == nil {
 		return nil
 	}
-	scopes, what, id := c.s.Keys.Terms(c.KeyID).Scopes, apikey.ScopeCollections, ""
+	scopes, what, id := s.Keys.Terms(c.KeyID).Scopes, apikey.ScopeCollections, ""
 	if c.Route != nil && c.Route.Scope != "" {
 		what = c.Route.Scope
 	}
@@ -120,17 +120,12 @@ func CookieKey(r *http.Request) string {
 	return ck.Value
 }
 
-// WriteDoc writes a JSON document that must not be cached.
+// WriteDoc writes a JSON document, or bytes, that must not be cached, since it depends on the key.
 func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
 	b, err := wire.Marshal(doc)
 	if err != nil {
 		return err
 	}
-	return c.WriteUncached(w, b)
-}
-
-// WriteUncached writes a response that must not be cached, since it depends on the key.
-func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.Format.ContentType())
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
@@ -142,38 +137,38 @@ func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 // MaxForm bounds the body of the key form, in bytes.
 const MaxForm = 4 << 10
 
-// ReadForm parses the body of a form, at most size bytes. It refuses forms of other sites.
-func (c *Call) ReadForm(size int64) error {
-	if err := c.CheckOrigin(); err != nil {
+// ReadForm parses the body of a form of the site at root, at most size bytes. It refuses forms of other sites.
+func ReadForm(r *http.Request, root string, size int64) error {
+	if err := CheckOrigin(r, root); err != nil {
 		return err
 	}
-	if media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";"); strings.TrimSpace(
+	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(
 		media) != "application/x-www-form-urlencoded" {
 		return problem.New(problem.MediaType, nil, "send the form as application/x-www-form-urlencoded")
 	}
-	c.Request.Body = http.MaxBytesReader(nil, c.Request.Body, size)
-	if err := c.Request.ParseForm(); err != nil {
+	r.Body = http.MaxBytesReader(nil, r.Body, size)
+	if err := r.ParseForm(); err != nil {
 		return problem.New(problem.Invalid, err, "send the fields of the form, %d bytes at most", size)
 	}
 	return nil
 }
 
-// CheckOrigin refuses forms of other sites, since browsers send the visitor's cookie with them.
-func (c *Call) CheckOrigin() error {
+// CheckOrigin refuses forms of other sites than that at root, since browsers send the visitor's cookie with them.
+func CheckOrigin(r *http.Request, root string) error {
 	// Origin is for browsers without Sec-Fetch-Site
-	site, origin := c.Request.Header.Get("Sec-Fetch-Site"), c.Request.Header.Get("Origin")
-	if site != "" && site != "same-origin" && site != "none" || origin != "" && !c.ownOrigin(origin) {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	if site != "" && site != "same-origin" && site != "none" || origin != "" && !ownOrigin(r, root, origin) {
 		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
 	}
 	return nil
 }
 
 // ownOrigin reports whether an origin (RFC 6454) is that of our pages, as links have it or as the browser requested it.
-func (c *Call) ownOrigin(origin string) bool {
+func ownOrigin(r *http.Request, root, origin string) bool {
 	o, err := url.Parse(origin)
 	if err != nil || o.Host == "" { // includes "null"
 		return false
 	}
-	root, err := url.Parse(c.Root)
-	return err == nil && o.Scheme == root.Scheme && o.Host == root.Host || o.Host == c.Request.Host
+	ours, err := url.Parse(root)
+	return err == nil && o.Scheme == ours.Scheme && o.Host == ours.Host || o.Host == r.Host
 }

@@ -17,6 +17,8 @@ import (
 
 	"grense/internal/apikey"
 	"grense/internal/problem"
+	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/metrics"
 	"grense/internal/server/wire"
 )
@@ -59,6 +61,15 @@ func allowedHeaders(r *http.Request) string {
 		}
 	}
 	return cmp.Or(asked, allowHeaders)
+}
+
+// SetHeader sets a header field of any ResponseWriter. The name is in canonical form.
+func SetHeader(w http.ResponseWriter, name, value string) {
+	if rw, ok := w.(*limit.Response); ok {
+		rw.Set(name, value)
+		return
+	}
+	w.Header()[name] = []string{value}
 }
 
 // fields are header fields that many responses share. Names are in canonical form; nobody may change the values.
@@ -114,7 +125,8 @@ func isDocument(media string) bool {
 type passage struct {
 	context.Context
 	call     Call
-	response response
+	response limit.Response
+	timing   func() // sets Server-Timing; nil: the setting is off
 	route    chi.Context
 	id       [1]string    // as a value of the header
 	room     [6][2]string // for the router
@@ -131,23 +143,39 @@ func (p *passage) Value(key any) any {
 	return p.Context.Value(key)
 }
 
+// Begin is called before the header of the response is sent. It ends the wait of others for the response, whose rest
+// takes as long as its client, and sets header fields.
+func (p *passage) Begin() {
+	if m := p.call.lead; m != nil {
+		p.call.lead = nil
+		m.end(nil, false)
+	}
+	if p.timing != nil {
+		p.timing()
+	}
+	if h := p.response.Header(); isDocument(First(h["Content-Type"])) {
+		everyDocument.set(h)
+	}
+}
+
 // pass returns the passage of a new request.
 func (s *Kit) pass(w http.ResponseWriter, r *http.Request, start time.Time) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
-	c.s, c.ID, c.Lang = s, NewID(), language(requestedLanguage(r.URL), r.Header["Accept-Language"])
+	c.Admission = s.Limits.Admission(&p.response)
+	c.s, c.ID, c.Lang = s, NewID(), media.Language(media.Requested(r.URL), r.Header["Accept-Language"])
 	c.Root, c.Address = s.proxies.Address(r)
-	c.Response, c.Request = &p.response, r.WithContext(p)
+	c.Request = r.WithContext(p)
 	wire.ReadRange(c.Request.Header)
-	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout,
-		slowest: int64(s.Config.Limits.Slowest), makers: s.Makers}
+	p.response = limit.Response{ResponseWriter: w, Hook: p, Plain: r.TLS == nil,
+		Deadline: s.Config.Limits.WriteTimeout, Slowest: int64(s.Config.Limits.Slowest), Makers: s.Makers}
 	if r.TLS == nil && r.ProtoMajor == 1 { // an HTTP/2 connection may carry other responses at the same time
-		p.response.gather = GathererOf(r.Context())
+		p.response.Gather = GathererOf(r.Context())
 	}
 	x := &p.route
 	x.RoutePath = s.proxies.Path(r.URL)
 	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
-	c.readIDs()
+	s.readIDs(c)
 	p.id[0] = c.ID
 	p.measure(start)
 	return p
@@ -177,12 +205,8 @@ func (s *Kit) chain(router *router) http.Handler {
 		}
 		defer func() {
 			p := recover()
-			c.Hold(-c.held)
-			rw.release()
-			if rw.spool != nil { // not drained, since the response was aborted
-				rw.spool.Close()
-				rw.spool, rw.spooled = nil, true
-			}
+			c.Free()
+			rw.Discard()
 			if p != nil && p != http.ErrAbortHandler {
 				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", apikey.Redact(r.URL.Path), "panic",
 					apikey.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
@@ -199,44 +223,33 @@ func (s *Kit) chain(router *router) http.Handler {
 			}
 		}()
 		router.find(&way.route).ServeHTTP(rw, r)
-		c.Hold(-c.held)
-		rw.release()
-		if err := rw.drain(); err != nil {
+		c.Free()
+		if err := rw.Drain(); err != nil {
 			panic(http.ErrAbortHandler) // part of the response has been sent
 		}
 	})
 }
 
-// requestedLanguage returns the parameter lang. It does not parse queries that cannot contain it.
-func requestedLanguage(u *url.URL) string {
-	for part := range strings.SplitSeq(u.RawQuery, "&") {
-		if name, _, _ := strings.Cut(part, "="); name == "lang" || strings.Contains(name, "%") {
-			return u.Query().Get("lang")
-		}
-	}
-	return ""
-}
-
 // record writes the log line and the metrics of a request that came at start.
-func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
+func (s *Kit) record(c *Call, rw *limit.Response, r *http.Request, start time.Time) {
 	now := time.Now()
 	took := now.Sub(start)
 	name := c.op
 	if c.Operation != "" {
 		name += "." + c.Operation
 	}
-	ended := metrics.Request{Operation: name, Status: rw.Status, Bytes: rw.bytes, Took: took, Refused: c.refused,
-		Slow: rw.slow, Probe: c.op == opReady}
+	ended := metrics.Request{Operation: name, Status: rw.Status, Bytes: rw.Bytes, Took: took, Refused: c.refused,
+		Slow: rw.Slow, Probe: c.op == opReady}
 	if c.Collection != nil {
 		ended.Collection = c.Collection.ID
 	}
 	s.Metrics.InFlight.Dec()
 	s.Metrics.Ended(ended)
 	if r.Context().Err() != nil {
-		c.brokenOff()
+		c.BrokenOff()
 	}
 	if _, inside := r.Context().Value(insideKey{}).(Inside); c.KeyID != "" && !inside {
-		s.Keys.Used(c.KeyID, rw.bytes, rw.Status == http.StatusForbidden || rw.Status == http.StatusTooManyRequests,
+		s.Keys.Used(c.KeyID, rw.Bytes, rw.Status == http.StatusForbidden || rw.Status == http.StatusTooManyRequests,
 			now)
 	}
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.Status == http.StatusOK {
@@ -262,7 +275,7 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // pc 0: finding the caller would cost time
 	line.AddAttrs(slog.String("request", c.ID), slog.String("method", apikey.Redact(problem.Clip(r.Method))),
 		slog.String("path", apikey.Redact(problem.Clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes),
+		slog.Int("status", rw.Status), slog.Int64("bytes", rw.Bytes),
 		slog.Float64("took_ms", float64(took.Microseconds())/1000), slog.String("key", c.KeyID),
 		slog.String("client", c.Address), slog.String("agent", apikey.Redact(problem.Clip(r.UserAgent()))))
 	if c.Operation != "" {
@@ -277,22 +290,16 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	log.Handle(ctx, line) //nolint:errcheck // a log that fails cannot be logged
 }
 
-// Gatherer is a connection that can buffer writes, so that head and body of a response are sent in one packet.
-type Gatherer interface {
-	Hold()
-	Release() error // writes the buffered bytes
-}
-
 type gathererKey struct{}
 
 // WithGatherer returns the context of a connection without TLS whose responses use the Gatherer.
-func WithGatherer(ctx context.Context, g Gatherer) context.Context {
+func WithGatherer(ctx context.Context, g limit.Gatherer) context.Context {
 	return context.WithValue(ctx, gathererKey{}, g)
 }
 
 // GathererOf returns the Gatherer of a connection's context; nil if there is none.
-func GathererOf(ctx context.Context) Gatherer {
-	g, _ := ctx.Value(gathererKey{}).(Gatherer)
+func GathererOf(ctx context.Context) limit.Gatherer {
+	g, _ := ctx.Value(gathererKey{}).(limit.Gatherer)
 	return g
 }
 

@@ -2,11 +2,11 @@ package server
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/server/page"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 )
 
@@ -71,12 +71,12 @@ var divisionLists = map[string]string{"kommune": "kommuner", "fylke": "fylker"}
 
 // RefersTo returns the public collection that a property refers to, by ids or by codes that are its ids; nil if there
 // is none.
-func (c *Call) RefersTo(p *store.Property) *store.Collection {
+func RefersTo(cat *store.Catalog, p *store.Property) *store.Collection {
 	id := p.Ref
 	if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); id == "" && ours {
 		id = divisionLists[list]
 	}
-	other, ok := c.Catalog.Collection(id)
+	other, ok := cat.Collection(id)
 	if !ok || !other.Public || p.Ref == "" && other.Key.Type != cql2.TypeText { // row numbers are not codes
 		return nil
 	}
@@ -85,22 +85,6 @@ func (c *Call) RefersTo(p *store.Property) *store.Collection {
 
 // DateText formats a date or an RFC 3339 time in the language of the page.
 func (c *Call) DateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.Zone()) }
-
-// Size formats a number of bytes in decimal units.
-func (c *Call) Size(n int64) string {
-	v, unit := float64(n), "B"
-	for _, u := range [...]string{"kB", "MB", "GB"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1000, u
-	}
-	digits := 0
-	if v < 10 && unit != "B" {
-		digits = 1
-	}
-	return page.InDigits(strconv.FormatFloat(v, 'f', digits, 64), c.Lang) + "\u00a0" + unit
-}
 
 // Cell formats a value for a table.
 func Cell(v any) string {
@@ -114,3 +98,27 @@ func Cell(v any) string {
 }
 
 const Batch = 200
+
+// EndingText returns the label of an input beside the title of its property; "" if it needs none.
+func EndingText(lang, ending string) string {
+	switch ending {
+	case queryable.EndingFrom:
+		return page.Text(lang, "items.from")
+	case queryable.EndingTo:
+		return page.Text(lang, "items.to")
+	}
+	return ""
+}
+
+// ColumnOf returns the column of a property, with its title in a language.
+func ColumnOf(p *store.Property, lang string) Column {
+	return Column{Name: p.Name, Title: p.TitleIn(lang), Unit: p.Unit, Number: Numeric(p)}
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name, Title, Unit string
+	Number            bool   // the values are numbers
+	Sort              string // address of the page in this order; "" if it cannot be sorted
+	Sorted            string // ascending or descending if the page has this order
+}

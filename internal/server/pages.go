@@ -15,18 +15,13 @@ import (
 	"grense/internal/draw"
 	"grense/internal/problem"
 	"grense/internal/server/assets"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/schema"
 	"grense/internal/store"
+	"grense/internal/style"
 	"grense/web"
 )
-
-// Text returns a message in the language of the call.
-func (c *Call) Text(name string, args ...any) string { return page.Text(c.Lang, name, args...) }
-
-// HtmlHref returns the address of a page below the mount.
-func (c *Call) HtmlHref(path string) string {
-	return page.LinkTo(c.Base(), path, First(c.Values["lang"]))
-}
 
 // RenderPage renders a page in the layout.
 func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
@@ -35,9 +30,9 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	}
 	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.Root, c.Base(),
 		c.s.Version
-	p.LangAsked, p.Zone, p.MapCaption = First(c.Values["lang"]), c.Zone(), c.mapCaption()
-	p.Feedback, p.Contact, p.Invented, p.Register = c.s.feedback(), c.s.Config.Service.Contact, c.invented(),
-		c.HasRegister()
+	p.LangAsked, p.Zone, p.MapCaption = c.Values.Get("lang"), c.Zone(), c.Text(mapCaption(c.Collection))
+	p.Feedback, p.Contact = c.s.feedback(), c.s.Config.Service.Contact
+	p.Invented, p.Register = invented(c.Catalog, c.Collection), HasRegister(c.Catalog)
 	p.Formats, p.Languages, p.Preview = nil, nil, c.Base()+"/preview.png"
 	if c.Route == nil {
 		return c.s.pages.Render(p)
@@ -51,7 +46,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	}
 	for _, r := range c.Route.Formats {
 		if r.F != "html" && r.F != p.Without {
-			p.Formats = append(p.Formats, page.FormatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
+			p.Formats = append(p.Formats, page.FormatLink{F: r.F, Href: c.With(path, r.F), Media: r.Media})
 		}
 	}
 	rest := strings.Join(c.Replay("f", "lang"), "&")
@@ -66,20 +61,20 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	return c.s.pages.Render(p)
 }
 
-// mapCaption returns the caption of maps of the collection, by its kind of geometry.
-func (c *Call) mapCaption() string {
-	if c.Collection == nil || c.Collection.Geometry == nil {
-		return c.Text("map.caption")
+// mapCaption returns the message with the caption of maps of a collection, by its kind of geometry.
+func mapCaption(coll *store.Collection) string {
+	if coll == nil || coll.Geometry == nil {
+		return "map.caption"
 	}
-	switch d, known := Dimensions[c.Collection.Geometry.Type]; {
+	switch d, known := style.Dimensions[coll.Geometry.Type]; {
 	case !known:
-		return c.Text("map.caption-mixed")
+		return "map.caption-mixed"
 	case d == 0:
-		return c.Text("map.caption-points")
+		return "map.caption-points"
 	case d == 1:
-		return c.Text("map.caption-lines")
+		return "map.caption-lines"
 	}
-	return c.Text("map.caption")
+	return "map.caption"
 }
 
 // Crumbs returns the breadcrumb trail of a page below the named page.
@@ -90,7 +85,7 @@ func (c *Call) Crumbs(parent string) []page.Crumb {
 		return []page.Crumb{home, {Title: c.Text("collections.title"), Href: c.HtmlHref("/collections")}}
 	case "collection":
 		return append(c.Crumbs("collections"),
-			page.Crumb{Title: c.TitleOf(c.Collection), Href: c.HtmlHref("/collections/" + c.Collection.ID)})
+			page.Crumb{Title: c.Collection.TitleIn(c.Lang), Href: c.HtmlHref("/collections/" + c.Collection.ID)})
 	case "items":
 		return append(c.Crumbs("collection"),
 			page.Crumb{Title: c.Text("items.title"), Href: c.HtmlHref("/collections/" + c.Collection.ID + "/items")})
@@ -124,9 +119,9 @@ func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	}
 	c.describeProblem(&v, e)
 	if p.Status == http.StatusUnauthorized && c.Collection != nil {
-		doc := c.Summary(c.Collection)
-		schema := SchemaDoc(c.Call, "schema")
-		v.Collection, v.Schema = &doc, &schema
+		doc := Summary(c.Collection, c.Lang)
+		fields := schema.Writer{Lang: c.Lang, Base: c.Base()}.Doc(c.Collection, "schema")
+		v.Collection, v.Schema = &doc, &fields
 		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.proxies.Path(c.Request.URL), c.Mount)
 		if c.Request.URL.RawQuery != "" {
 			v.Next += "?" + apikey.Redact(c.Request.URL.RawQuery)
@@ -237,7 +232,7 @@ func (s *Kit) setPages(rings []orb.Ring) {
 	}
 	s.Shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
 	text, _ := json.Marshal(numbers) // integers cannot fail
-	s.assets.Shore, s.assets.ShoreName = assets.NewFile(text, AsJSON.Media), web.HashedName("shore.json", text)
+	s.assets.Shore, s.assets.ShoreName = assets.NewFile(text, media.JSON.Media), web.HashedName("shore.json", text)
 	s.ShoreFile = "/static/" + s.assets.ShoreName
 }
 
@@ -245,8 +240,8 @@ func (s *Kit) setPages(rings []orb.Ring) {
 const CountryMost = 500
 
 // Country returns the first public collection of areas that can be drawn whole; nil if there is none.
-func (c *Call) Country() *store.Collection {
-	for _, coll := range c.Catalog.Collections {
+func Country(cat *store.Catalog) *store.Collection {
+	for _, coll := range cat.Collections {
 		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" ||
 			coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= CountryMost {
 			return coll

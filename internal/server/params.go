@@ -1,17 +1,14 @@
 package server
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"grense/internal/apikey"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
-	"grense/internal/server/limit"
 	"grense/internal/server/problems"
 	"grense/internal/store"
 	"grense/openapi"
@@ -165,14 +162,10 @@ var (
 	ParamCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no " +
 		"meaning of its own", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *ItemsParams, v []string) error {
-			p.Query.Cursor, c.continues = c.s.Cursors.Verify(v[0], c.Collection.ID, c.Values)
-			if c.continues {
+			if p.Query.Cursor, c.Resumes = c.s.Cursors.Verify(v[0], c.Collection.ID, c.Values); c.Resumes {
 				return nil
 			}
-			if !c.paid { // as for a page
-				c.paid = true
-				c.s.Turns.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
-			}
+			c.PayForged()
 			return problem.InvalidWith("cursor", v[0], problems.ForeignCursor)
 		})}
 
@@ -214,7 +207,7 @@ var (
 	ParamFilterCRS = &Param{Name: "filter-crs", Own: true, Define: DefineCRS,
 		Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(c *Call, p *ItemsParams, v []string) (err error) {
-			p.filterCRS, _, err = c.ParseCRS("filter-crs", v[0])
+			p.filterCRS, _, err = ParseCRS(c.Collection, "filter-crs", v[0])
 			return err
 		})}
 
@@ -224,7 +217,7 @@ var (
 		Schema: map[string]any{"type": "array", "minItems": 1,
 			"items": map[string]any{"type": "string", "minLength": 1}},
 		Parse: Into(func(c *Call, to WritesFeatures, v []string) error {
-			return c.parseProperties(to.Output(), v[0])
+			return to.Output().parseProperties(c.Collection, v[0])
 		})}
 
 	ParamProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or " +
@@ -244,7 +237,7 @@ var (
 					continue
 				}
 				if !slices.Contains(profiles, name) {
-					return problem.Invalidf("profile", v[0], "use %s", strings.Join(c.profileNames(), ", "))
+					return problem.Invalidf("profile", v[0], "use %s", strings.Join(profilesOf(c.Collection), ", "))
 				}
 				if !told {
 					*to.ProfileParam(), told = name, true
@@ -265,7 +258,7 @@ func defineProfile(c *Call, d *openapi.Parameter) {
 	if IsVersioned(c.Collection) {
 		d.Shared = "profile-versions"
 		d.Schema = map[string]any{"type": "array", "minItems": 1,
-			"items": map[string]any{"type": "string", "enum": c.profileNames()}}
+			"items": map[string]any{"type": "string", "enum": profilesOf(c.Collection)}}
 		d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an " +
 			"interval, " +
 			"gives each an id of its own, versions-as-features that of the feature"
@@ -299,13 +292,6 @@ func defineProperties(c *Call, d *openapi.Parameter) {
 	}
 }
 
-// Reserved are names of parameters. A property with such a name is not a query parameter.
-var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true,
-	"bbox-crs": true, "crs": true,
-	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true,
-	"resulttype": true, "q": true, "filter": true, "filter-lang": true,
-	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
-
 // maxInt bounds limit and offset when they are parsed.
 const maxInt = 1 << 40
 
@@ -321,167 +307,18 @@ func Positive(name, v string, low int) (int, error) {
 	return int(min(n, maxInt)), nil
 }
 
-// parseQuery parses the query by the parameters of the route. Its error reports all unknown, repeated and invalid
-// parameters at once (OGC 17-069r4, 7.8 and 7.9).
-func (c *Call) parseQuery(rt *Route) error {
-	values, err := url.ParseQuery(c.Request.URL.RawQuery)
-	var faults []problem.Fault
-	var whole error // an error without faults
-	add := func(err error) {
-		if err == nil {
-			return
-		}
-		if p := problem.Of(err); len(p.Faults) > 0 {
-			faults = append(faults, p.Faults...)
-		} else if whole == nil {
-			whole = err
-		}
-	}
-	if err != nil {
-		add(problem.Invalidf("?", c.Request.URL.RawQuery, "write the query as name=value pairs joined by &, with %% "+
-			"escapes for other characters"))
-	}
-	c.Values = values
-	if c.filterInBody() {
-		faults = append(faults, c.takeFilter(values)...)
-	}
-	switch l, ok := languageOf(values.Get("lang")); { // equal requests must have equal cache keys
-	case !ok: // other texts mean the default
-		delete(values, "lang")
-	case len(values["lang"]) == 1: // nb-NO, NB and nb-x are nb
-		values.Set("lang", l)
-	}
-	for name, v := range values {
-		add(c.checkName(rt, name, v))
-	}
-	if rt.Lenient && len(rt.Formats) == 1 {
-		delete(values, "f")
-	}
-	for _, p := range c.ParamsOf(rt) {
-		if v, ok := values[p.Name]; ok && p.Parse != nil {
-			add(p.Parse(c, c.Params, v))
-		}
-	}
-	switch p := c.Params.(type) {
-	case selectsFeatures:
-		add(filtering{c}.finishQuery(p.selection()))
-	case Layered:
-		add(p.Each(func(at *Call) error { return filtering{at}.finishQuery(at.Items()) }))
-	}
-	if len(faults) > 0 {
-		problem.SortFaults(faults)
-		return &problem.Error{Kind: problem.Invalid, Faults: faults}
-	}
-	return whole
-}
-
-// checkName returns the faults of a parameter other than a wrong value. It deletes empty fields of forms.
-func (c *Call) checkName(rt *Route, name string, v []string) error {
-	p := c.ParamNamed(rt, name)
-	form := rt.Fields && strings.EqualFold(c.Values.Get("f"), AsHTML.F)
-	field := p == nil && rt.Fields && c.Field(name) != nil
-	if p == nil && rt.Fields && !field {
-		x, _ := c.Forgiving(name)
-		field = x != nil
-		c.forgives = c.forgives || field
-	}
-	switch {
-	case strings.EqualFold(name, rt.KeyParam):
-	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
-		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and "+
-			"revoke this one")
-	case form && len(v) == 1 && v[0] == "" && (p != nil || field):
-		delete(c.Values, name)
-	case field:
-		if len(v) > 1 {
-			return problem.Invalidf(name, v[1], "give the property once")
-		}
-	case rt.Lenient:
-	case p == nil:
-		return problem.Invalidf(name, v[0], "there is no such parameter here; %s", c.ParameterNames(rt))
-	case len(v) > 1 && !p.Repeat:
-		return problem.Invalidf(name, v[1], "give the parameter once")
-	}
-	return nil
-}
-
-// ParamsOf returns the parameters of a route for the collection of the call.
-func (c *Call) ParamsOf(rt *Route) []*Param {
-	if !slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Only != nil }) {
-		return rt.Params
-	}
-	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool {
-		return p.Only != nil && !p.Only(c.Collection)
-	})
-}
-
-// ParamNamed returns the parameter of a route with a name; nil if there is none.
-func (c *Call) ParamNamed(rt *Route, name string) *Param {
-	for _, p := range [...]*Param{ParamF, ParamLang} {
-		if p.Name == name {
-			return p
-		}
-	}
-	for _, p := range c.ParamsOf(rt) {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
-
-// holdsKey reports whether a text contains an API key.
-func holdsKey(s string) bool { return apikey.Redact(s) != s }
-
-// ParameterNames returns the cure for an unknown parameter: the parameters of the route.
-func (c *Call) ParameterNames(rt *Route) problem.Saying {
-	names := []string{"f", "lang"}
-	for _, p := range c.ParamsOf(rt) {
-		if !p.Untold {
-			names = append(names, p.Name)
-		}
-	}
-	if rt.Fields {
-		for p := range c.Collection.Queryables() {
-			if c.Field(p.Name) != nil {
-				names = append(names, p.Name)
-			}
-		}
-		return problem.Sayf("use %s; with .like at its end the name of a text asks for words in it, with .from and "+
-			".to that of a number, a day or a moment bounds it", strings.Join(names, ", "))
-	}
-	return problem.Sayf("use %s", strings.Join(names, ", "))
-}
-
-// Field returns the property that a query parameter filters by; nil if there is none.
-func (c *Call) Field(name string) *store.Property {
-	p, ok := c.Collection.Queryable(name)
-	if !ok || p.Hidden || Reserved[name] || !Simple(p.Type) && !Elements(p) {
-		return nil
-	}
-	return p
-}
-
-// Elements reports whether a property is an array with elements that a query parameter can name.
-func Elements(p *store.Property) bool {
-	return p.Items != "" && p.Items != "object" && p.Items != "array"
-}
-
-// Simple reports whether values of a type can be written as a query parameter.
-func Simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJSON }
-
 // ParseCRS parses a reference system that the collection offers (OGC 18-058r1, 6.2, 6.3). uri is the value of
 // Content-Crs.
-func (c *Call) ParseCRS(name, v string) (id crs.ID, uri string, err error) {
+func ParseCRS(coll *store.Collection, name, v string) (id crs.ID, uri string, err error) {
 	id, ok := crs.Parse(v)
 	if ok {
-		for _, x := range OfferedCRS(c.Collection) {
+		for _, x := range OfferedCRS(coll) {
 			if x == id {
 				return id, id.URI(), nil
 			}
 		}
 	}
-	uris := CrsURIs(c.Collection)
+	uris := CrsURIs(coll)
 	return crs.CRS84, "", problem.Invalidf(name, v, "use one of the collection's crs: %s", strings.Join(uris, ", "))
 }
 
@@ -502,7 +339,7 @@ func (p *ItemsParams) parseDatetime(name, v string, zone *time.Location) error {
 }
 
 // parseProperties parses the list of requested properties (OGC API – Features Part 6, draft).
-func (c *Call) parseProperties(p *OutputParams, v string) error {
+func (p *OutputParams) parseProperties(coll *store.Collection, v string) error {
 	p.Properties, p.SkipGeometry = []string{}, true
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(v, ",") {
@@ -510,13 +347,13 @@ func (c *Call) parseProperties(p *OutputParams, v string) error {
 			return problem.Invalidf("properties", v, "name each property once; %s stands twice", problem.Clip(name))
 		}
 		seen[name] = true
-		if g := c.Collection.Geometry; g != nil && c.Collection.Canonical(name) == g.Name {
+		if g := coll.Geometry; g != nil && coll.Canonical(name) == g.Name {
 			p.SkipGeometry = false
 			continue
 		}
-		if x, ok := c.Collection.Find(name); !ok || x.Hidden {
+		if x, ok := coll.Find(name); !ok || x.Hidden {
 			return problem.Invalidf("properties", v, "name properties of the collection: %s",
-				strings.Join(c.Collection.Shown(), ", "))
+				strings.Join(coll.Shown(), ", "))
 		}
 		p.Properties = append(p.Properties, name)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/server/media"
 	"grense/internal/store"
 )
 
@@ -25,7 +26,7 @@ func profileName(id string) string {
 // ProfileLinks returns links to the profiles of a GeoJSON response. Other representations have none.
 func (c *Call) ProfileLinks() []ogcapi.Link {
 	p, ok := c.Params.(Profiled)
-	if c.Format.F != AsGeoJSON.F || !ok {
+	if c.Format.F != media.GeoJSON.F || !ok {
 		return nil
 	}
 	name := *p.ProfileParam()
@@ -41,9 +42,9 @@ func (c *Call) ProfileLinks() []ogcapi.Link {
 	return links
 }
 
-// profileNames returns the profiles for the collection of the call.
-func (c *Call) profileNames() []string {
-	if IsVersioned(c.Collection) {
+// profilesOf returns the profiles for a collection.
+func profilesOf(coll *store.Collection) []string {
+	if IsVersioned(coll) {
 		return append(slices.Clip(profiles), versionProfiles...)
 	}
 	return profiles

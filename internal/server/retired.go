@@ -3,11 +3,11 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"grense/api/ogcapi"
 	"grense/internal/history"
+	"grense/internal/server/links"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -31,9 +31,9 @@ func SchemeID(coll *store.Collection) string {
 // HasHistory reports whether there is a history of divisions, in the data or configured.
 func (c *Call) HasHistory() bool { return history.Has(c.Catalog) || c.s.Past != nil }
 
-// ShowsTime reports whether the ids of a collection may be codes with a history.
-func (c *Call) ShowsTime(coll *store.Collection) bool {
-	return c.HasHistory() && (coll.Codes != "" || UsualSchemes[coll.ID] != "")
+// ShowsTime reports whether the ids of a collection of a catalog may be codes with a history.
+func (s *Kit) ShowsTime(cat *store.Catalog, coll *store.Collection) bool {
+	return (history.Has(cat) || s.Past != nil) && (coll.Codes != "" || UsualSchemes[coll.ID] != "")
 }
 
 // Today returns today's date in the time zone of the data.
@@ -92,16 +92,14 @@ type RetiredDoc struct {
 	Current    []CodeRef `json:"current"`    // today
 }
 
-func (c *Call) KindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind.%s", k)) }
-
-// AsPage returns the address of the HTML page of an address below the mount.
-func (c *Call) AsPage(href string) string { return c.HtmlHref(strings.TrimPrefix(href, c.Base())) }
+// KindText returns the name of a kind of event in a language.
+func KindText(lang string, k history.Kind) string { return page.Text(lang, fmt.Sprintf("kind.%s", k)) }
 
 // RefCrumbs returns links to pages of codes.
-func (c *Call) RefCrumbs(refs []CodeRef) []page.Crumb {
+func RefCrumbs(s *links.Set, refs []CodeRef) []page.Crumb {
 	out := make([]page.Crumb, len(refs))
 	for i, r := range refs {
-		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: c.AsPage(r.Href)}
+		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: s.AsPage(r.Href)}
 	}
 	return out
 }

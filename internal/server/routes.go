@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"grense/api/ogcapi"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -22,7 +23,7 @@ type Route struct {
 	Description string          // in the API definition; required unless Hidden
 	Params      []*Param        // query parameters other than f and lang
 	New         func(*Call) any // returns the struct for Params, with defaults; nil without Params
-	Formats     []Format        // representations; the first is the default
+	Formats     []media.Format  // representations; the first is the default
 	Schema      schemaOf        // of the JSON response, in the API definition
 	Data        bool            // needs a key
 	Scope       string          // that a key must have, as ScopeTiles; "": apikey.ScopeCollections
@@ -80,32 +81,6 @@ func (s *Kit) table() []*Route {
 	}
 }
 
-// Representations. Also are media types that Accept may name.
-var (
-	AsJSON    = Format{F: "json", Media: "application/json"}
-	AsJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
-	AsHTML    = Format{F: "html", Media: "text/html", Charset: true}
-	AsGeoJSON = Format{F: "json", Media: "application/geo+json",
-		Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
-	AsGeoJSONLD = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
-	AsCSV       = Format{F: "csv", Media: "text/csv", Charset: true}
-	AsLines     = Format{F: "ndjson", Media: "application/x-ndjson"}
-	AsPNG       = Format{F: "png", Media: "image/png"}
-	AsSchema    = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
-	AsMVT       = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile",
-		Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf",
-		Binary: true}
-	AsLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
-	AsTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
-	AsStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"},
-		Alias: "mapbox"}
-	AsXSD     = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
-	AsOpenAPI = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0",
-		Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
-	AsYAML = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0",
-		Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
-)
-
 // AnyCollection stands for all collections in the templated paths of the API definition.
 var AnyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "any collection"}, Public: true,
 	Geometry: &store.Geom{Name: "geometry"}}
@@ -121,9 +96,3 @@ type Answer struct {
 	Fleeting bool // incomplete, or one of very many: must not be cached
 	Endless  bool // one of very many: cached on the second request, and compressed fast
 }
-
-// Representations of feeds (RFC 4287; JSON Feed 1.1).
-var (
-	AsAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
-	AsJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
-)

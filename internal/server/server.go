@@ -37,6 +37,7 @@ import (
 	"grense/internal/server/limit"
 	"grense/internal/server/metrics"
 	"grense/internal/server/page"
+	"grense/internal/server/styles"
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -85,6 +86,8 @@ type Options struct {
 
 // Kit is what the surfaces share, and the handler of all their routes. New makes one. It is safe for concurrent use.
 type Kit struct {
+	limit.Limits
+
 	zone *time.Location // of dates and of times without a zone; nil: that of the data, see Zone
 	Oslo *time.Location // Europe/Oslo, the zone of Norway's registers
 
@@ -102,7 +105,7 @@ type Kit struct {
 	Log     *slog.Logger
 	Version string
 
-	styles    []*MapStyle
+	Styles    styles.List
 	Root      string // configured base URL
 	proxies   *forwarded.Proxies
 	Cursors   cursor.Key
@@ -125,9 +128,6 @@ type Kit struct {
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 
 	Metrics   *metrics.Metrics
-	Turns     *limit.Turns
-	Flight    limit.Memory
-	Makers    *limit.Makers  // of large responses
 	wrongKeys *limit.Buckets // of addresses
 
 	onReload  []func()
@@ -165,7 +165,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes),
 			Group: o.Caches}), endless: requestedDocuments{seed: maphash.MakeSeed()},
 		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce),
-		Turns:     limit.NewTurns(o.Config.Limits, o.Store.Room())}
+		Limits:    limit.Limits{Turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}}
 	if o.Keys != nil {
 		s.Turns.SetAccounts(o.Keys)
 	}
@@ -173,7 +173,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
-	if s.styles, err = ReadStyles(o.Config.Styles); err != nil {
+	if s.Styles, err = styles.Read(o.Config.Styles); err != nil {
 		return nil, err
 	}
 	parts := limit.SharesOf(int64(s.Config.Limits.Memory))
@@ -447,13 +447,12 @@ func (s *Kit) get(c *Call, w http.ResponseWriter) error {
 	asked := *c
 	for n := 1; ; n++ {
 		err := s.getOnce(c, w)
-		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.Status != 0 {
+		if rw, ok := w.(*limit.Response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.Status != 0 {
 			return err
 		}
-		keyID, right, paid, held, body := c.KeyID, c.Right, c.paid, c.held, c.body
+		admission, body := c.Admission, c.body
 		*c = asked
-		c.KeyID, c.Right, c.paid, c.held, c.body, c.Catalog = keyID, right, paid, held, body, s.Store.Catalog()
-		c.Retries = n
+		c.Admission, c.body, c.Catalog, c.Retries = admission, body, s.Store.Catalog(), n
 	}
 }
 
@@ -462,7 +461,7 @@ func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	if c.Route.Get != nil {
-		return c.document(w)
+		return s.document(c, w)
 	}
 	return s.stream(c, w)
 }
@@ -470,9 +469,9 @@ func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
 // End ends a failed request: with a problem before the first byte, else by aborting the connection. If the client has
 // disconnected, it neither writes nor logs.
 func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
-	rw, ok := w.(*response)
+	rw, ok := w.(*limit.Response)
 	if begun := ok && rw.Status != 0; begun || c.Request.Context().Err() != nil {
-		if begun && !rw.gone && c.Request.Context().Err() == nil {
+		if begun && !rw.Gone && c.Request.Context().Err() == nil {
 			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path",
 				apikey.Redact(c.Request.URL.Path), "err", apikey.Redact(err.Error()))
 		}

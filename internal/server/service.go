@@ -58,18 +58,18 @@ func (c *Call) CatalogLD(links []ogcapi.Link) map[string]any {
 // Described returns the description of the service, with a note if the data are a demo.
 func (c *Call) Described() string {
 	d := c.s.Config.Service.Description.In(c.Lang)
-	if c.invented() {
+	if invented(c.Catalog, c.Collection) {
 		d += " " + c.Text("demo.text")
 	}
 	return d
 }
 
-// invented reports whether the collection of the call, or without one any public collection, has invented data.
-func (c *Call) invented() bool {
-	if c.Collection != nil {
-		return c.Collection.Invented
+// invented reports whether a collection, or without one any public collection, has invented data.
+func invented(cat *store.Catalog, coll *store.Collection) bool {
+	if coll != nil {
+		return coll.Invented
 	}
-	return c.Catalog != nil && slices.ContainsFunc(c.Catalog.Collections,
+	return cat != nil && slices.ContainsFunc(cat.Collections,
 		func(coll *store.Collection) bool { return coll.Public && coll.Invented })
 }
 

@@ -30,9 +30,9 @@ type Sink struct {
 }
 
 func NewSink(c *Call, w http.ResponseWriter) *Sink {
-	s := &Sink{Call: c, Writer: w, Buf: c.buffer(), Gzip: wire.AcceptsGzip(c.Request)}
+	s := &Sink{Call: c, Writer: w, Buf: takeBuffer(&c.s.Flight), Gzip: wire.AcceptsGzip(c.Request)}
 	if s.Gzip {
-		s.packed = c.buffer()
+		s.packed = takeBuffer(&c.s.Flight)
 	}
 	return s
 }
@@ -87,7 +87,7 @@ const (
 // so far, exceeds a part of limits.buffer. If rows may change, only responses from a snapshot start early: others would
 // often be aborted.
 func (s *Sink) SpillAt(done, all int) error {
-	if n := len(s.Buf) + s.plain; s.Writer != nil && !s.open && all >= LargeAnswer && n >= earlyPiece &&
+	if n := len(s.Buf) + s.plain; s.Writer != nil && !s.open && all >= limit.LargeAnswer && n >= earlyPiece &&
 		n*all/done > int(s.Call.s.Config.Limits.Buffer)/earlyPart && (s.Call.Early != nil || !s.Call.Moves()) {
 		s.account()
 		return s.send(done, all)
@@ -195,9 +195,9 @@ func (s *Sink) Finish() error {
 		}
 		return err
 	case s.Gzip:
-		return s.Call.send(s.Writer, s.packed, "gzip")
+		return s.Call.WriteAs(s.Writer, s.packed, "gzip")
 	}
-	return s.Call.send(s.Writer, s.Buf, "")
+	return s.Call.WriteAs(s.Writer, s.Buf, "")
 }
 
 func (s *Sink) release() {
@@ -208,10 +208,10 @@ func (s *Sink) release() {
 	s.held = 0
 }
 
-// buffer returns a buffer of the pool, or a small one if memory is short.
-func (c *Call) buffer() []byte {
+// takeBuffer returns a buffer of the pool, or a small one if memory is short.
+func takeBuffer(flight *limit.Memory) []byte {
 	b := wire.TakeBuffer()
-	if cap(b) > 4*limit.SmallPiece && c.s.Flight.Short() {
+	if cap(b) > 4*limit.SmallPiece && flight.Short() {
 		wire.GiveBuffer(b)
 		return make([]byte, 0, limit.SmallPiece)
 	}
@@ -221,21 +221,18 @@ func (c *Call) buffer() []byte {
 // WriteOnce writes a complete response that is not cached, compressed if the client accepts it and it is long enough.
 func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 	if len(plain) < wire.Worthwhile || !wire.AcceptsGzip(c.Request) {
-		return c.send(w, plain, "")
+		return c.WriteAs(w, plain, "")
 	}
 	out := wire.Compress(wire.TakeBuffer(), plain, gzip.BestSpeed)
 	defer wire.GiveBuffer(out)
-	return c.send(w, out, "gzip")
+	return c.WriteAs(w, out, "gzip")
 }
 
-// WritePlain writes a whole answer that compressing would not make smaller, as a picture.
-func (c *Call) WritePlain(w http.ResponseWriter, plain []byte) error { return c.send(w, plain, "") }
-
-// send writes a complete response with its length.
-func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
+// WriteAs writes a complete response with its length. body is in a coding; "" for none.
+func (c *Call) WriteAs(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
 	if h["Etag"] == nil {
-		if err := c.IfMatch(""); err != nil {
+		if err := wire.IfMatch(c.Request, ""); err != nil {
 			return err
 		}
 	}
@@ -248,8 +245,8 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
-	if rw, ok := w.(*response); ok {
-		return rw.whole(body)
+	if rw, ok := w.(*limit.Response); ok {
+		return rw.Whole(body)
 	}
 	_, err := w.Write(body)
 	return err

@@ -15,10 +15,10 @@ func TileSets(coll *store.Collection) (sets []*tile.Set) {
 	return sets
 }
 
-// TilesPath returns the path of the route's tiles below the mount.
-func (c *Call) TilesPath() string {
-	if c.Collection != nil {
-		return "/collections/" + c.Collection.ID + "/tiles"
+// TilesPath returns the path of the tiles of a collection, or of all without one, below the mount.
+func TilesPath(coll *store.Collection) string {
+	if coll != nil {
+		return "/collections/" + coll.ID + "/tiles"
 	}
 	return "/tiles"
 }
@@ -26,13 +26,9 @@ func (c *Call) TilesPath() string {
 // WebMercator is the set of TileJSON and styles, since their libraries support no other.
 const WebMercator = "WebMercatorQuad"
 
-// Dimensions maps GeoJSON types to the dimension of their geometries.
-var Dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2,
-	"MultiPolygon": 2}
-
 // Tiled returns the public collections with tiles in a set; nil means any set.
-func (c *Call) Tiled(set *tile.Set) (colls []*store.Collection) {
-	for _, coll := range c.Catalog.Collections {
+func Tiled(cat *store.Catalog, set *tile.Set) (colls []*store.Collection) {
+	for _, coll := range cat.Collections {
 		if coll.Public && (set == nil && TileSets(coll) != nil || set != nil && set.Takes(coll)) {
 			colls = append(colls, coll)
 		}

@@ -13,9 +13,9 @@ var requestID = regexp.MustCompile(`^[0-9A-Za-z._:@=+/-]{1,128}$`)
 var traceparent = regexp.MustCompile(`^(?:[0-9a-e][0-9a-f]|f[0-9a-e])-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
 // readIDs takes the identifier of the request from a trusted proxy, and the trace that the request belongs to.
-func (c *Call) readIDs() {
+func (s *Kit) readIDs(c *Call) {
 	h := c.Request.Header
-	if v := h["X-Request-Id"]; len(v) > 0 && requestID.MatchString(v[0]) && c.s.proxies.Sent(c.Request) &&
+	if v := h["X-Request-Id"]; len(v) > 0 && requestID.MatchString(v[0]) && s.proxies.Sent(c.Request) &&
 		apikey.Redact(v[0]) == v[0] {
 		c.ID = v[0]
 	}

@@ -24,15 +24,16 @@ func (p *passage) measure(start time.Time) {
 	if c.span == nil && !c.s.Config.ServerTiming {
 		return
 	}
-	c.times = &limit.Times{}
-	p.Context = limit.WithTimes(p.Context, c.times)
+	c.Times = &limit.Times{}
+	p.Context = limit.WithTimes(p.Context, c.Times)
 	if c.s.Config.ServerTiming {
-		p.response.timing = func() { c.tellTiming(start) }
+		p.timing = func() { p.writeTiming(start) }
 	}
 }
 
-// tellTiming sets Server-Timing (W3C Server Timing, 4): what the call has taken until the first byte of its response.
-func (c *Call) tellTiming(start time.Time) {
+// writeTiming sets Server-Timing (W3C Server Timing, 4): what the call has taken until the first byte of its response.
+func (p *passage) writeTiming(start time.Time) {
+	c := &p.call
 	now := time.Now()
 	var b []byte
 	entry := func(name string, d time.Duration) {
@@ -45,10 +46,10 @@ func (c *Call) tellTiming(start time.Time) {
 	if c.cached {
 		b = append(b, "cache;desc=hit"...)
 	}
-	waited, asked := c.times.Sums()
+	waited, asked := c.Times.Sums()
 	entry("queue", waited)
 	entry("query", asked)
-	if since, ok := c.times.Encoding(); ok {
+	if since, ok := c.Times.Encoding(); ok {
 		entry("encode", now.Sub(since))
 	}
 	entry("total", now.Sub(start))
@@ -56,20 +57,20 @@ func (c *Call) tellTiming(start time.Time) {
 }
 
 // sendTrace sends the spans of a call that ended now.
-func (s *Kit) sendTrace(c *Call, rw *response, name string, start, now time.Time) {
+func (s *Kit) sendTrace(c *Call, rw *limit.Response, name string, start, now time.Time) {
 	status := cmp.Or(rw.Status, metrics.StatusLeft)
 	root := trace.Span{Name: cmp.Or(name, "request"), Serves: true, Start: start, End: now, Attrs: []slog.Attr{
 		slog.String("http.request.method", apikey.Redact(problem.Clip(c.Request.Method))),
 		slog.Int("http.response.status_code", status),
 		slog.String("url.path", apikey.Redact(problem.Clip(c.Request.URL.Path))), slog.String("grense.request", c.ID),
-		slog.Int64("http.response.body.size", rw.bytes), slog.Bool("grense.cached", c.cached)}}
+		slog.Int64("http.response.body.size", rw.Bytes), slog.Bool("grense.cached", c.cached)}}
 	if c.Collection != nil {
 		root.Attrs = append(root.Attrs, slog.String("grense.collection", c.Collection.ID))
 	}
 	if status >= http.StatusInternalServerError {
 		root.Failure = http.StatusText(status)
 	}
-	SendTrace(s.Traces, *c.span, root, c.times)
+	SendTrace(s.Traces, *c.span, root, c.Times)
 }
 
 // SendTrace sends a root span with the queries and the encoding that times has.

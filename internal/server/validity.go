@@ -3,7 +3,6 @@ package server
 import (
 	"time"
 
-	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -47,11 +46,6 @@ func (c filtering) selectVersions(p *ItemsParams) (selected bool) {
 	}
 	p.VersionIDs, p.told = p.versions == profileUnique, p.versions
 	return true
-}
-
-// ItemAddress returns the address of a feature of the collection, which is also its id in linked data.
-func (c *Call) ItemAddress(id string) string {
-	return c.Base() + "/collections/" + c.Collection.ID + "/items/" + wire.PathEscape(id)
 }
 
 // Profiles of responses with several versions of a feature. The first is the default for intervals, since clients

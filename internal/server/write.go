@@ -15,7 +15,8 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cache"
-	"grense/internal/problem"
+	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -40,7 +41,7 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *wire.Body) {
 		if b.Etag == "" {
 			etag = ""
 		}
-		if err := c.IfMatch(etag); err != nil {
+		if err := wire.IfMatch(c.Request, etag); err != nil {
 			c.Fail(w, err)
 			return
 		}
@@ -59,8 +60,8 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *wire.Body) {
 	if c.Request.Method == http.MethodHead {
 		return
 	}
-	if rw, ok := w.(*response); ok {
-		rw.whole(plain) //nolint:errcheck // net/http notices a client that has disconnected
+	if rw, ok := w.(*limit.Response); ok {
+		rw.Whole(plain) //nolint:errcheck // net/http notices a client that has disconnected
 	} else {
 		w.Write(plain)
 	}
@@ -69,43 +70,24 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *wire.Body) {
 // gzipped is the value of Content-Encoding. Nobody may change it.
 var gzipped = []string{"gzip"}
 
-// IfMatch returns an error of kind Precondition if If-Match does not contain etag. The comparison is strong: a weak
-// validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. It checks GET and HEAD
-// only.
-func (c *Call) IfMatch(etag string) error {
-	values, asked := c.Request.Header["If-Match"]
-	if !asked || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
-		return nil
-	}
-	for _, v := range values {
-		for e := range strings.SplitSeq(v, ",") {
-			if e = strings.TrimSpace(e); e == "*" || e == etag && e != "" && !strings.HasPrefix(e, "W/") {
-				return nil
-			}
-		}
-	}
-	return problem.New(problem.Precondition, nil, "The resource is not in a version that If-Match names. Leave the "+
-		"header out to get the current version.")
-}
-
 // document writes the response of a route that depends only on catalog, mount, representation, language, parameters
 // and, for pages, whether the visitor has a valid key. It is built once and cached.
-func (c *Call) document(w http.ResponseWriter) error {
+func (s *Kit) document(c *Call, w http.ResponseWriter) error {
 	vary, cached := varyOpen, "no-cache"
-	if c.Route.Draws && c.Format.F == "html" && c.s.Config.Auth != "open" {
-		if vary = VaryKeyed; hasKey(c.Request) && c.s.Authorize(c) == nil { // a wrong key counts as none here
+	if c.Route.Draws && c.Format.F == "html" && s.Config.Auth != "open" {
+		if vary = VaryKeyed; hasKey(c.Request) && s.Authorize(c) == nil { // a wrong key counts as none here
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
 	key := docKey{holds: c.holds, root: c.Root, path: c.Request.URL.Path, query: c.Canonical(), f: c.Format.F,
-		lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
-	d, ok := c.s.docs.Get(key)
+		lang: c.Lang, version: c.Catalog.Version, files: s.filesListed("")}
+	d, ok := s.docs.Get(key)
 	if !ok {
 		a, err := c.Route.Get(c)
 		if err != nil {
 			return err
 		}
-		if a.Fleeting && c.s.Store.Catalog() != c.Catalog {
+		if a.Fleeting && s.Store.Catalog() != c.Catalog {
 			return fmt.Errorf("server: what was left out may be there now: %w", store.ErrChanged)
 		}
 		if err := c.Still(); err != nil {
@@ -116,12 +98,12 @@ func (c *Call) document(w http.ResponseWriter) error {
 			return err
 		}
 		level := gzip.BestCompression
-		if a.Endless && c.Format.F != AsHTML.F {
+		if a.Endless && c.Format.F != media.HTML.F {
 			level = gzip.BestSpeed
 		}
-		d = c.newDoc(wire.NewBodyAt(plain, level), a.Links, vary, cached)
-		if !a.Fleeting && (!a.Endless || c.s.endless.again(key)) {
-			c.s.docs.Put(key, d, d.size())
+		d = newDoc(c, wire.NewBodyAt(plain, level), a.Links, vary, cached)
+		if !a.Fleeting && (!a.Endless || s.endless.again(key)) {
+			s.docs.Put(key, d, d.size())
 		}
 	}
 	d.header.set(w.Header())
@@ -129,7 +111,8 @@ func (c *Call) document(w http.ResponseWriter) error {
 	return nil
 }
 
-func (c *Call) newDoc(b *wire.Body, links []ogcapi.Link, vary, cached string) *doc {
+// newDoc returns the document of a call.
+func newDoc(c *Call, b *wire.Body, links []ogcapi.Link, vary, cached string) *doc {
 	d := &doc{body: b}
 	d.header.add("Content-Type", c.Format.ContentType())
 	d.header.add("Content-Language", page.LanguageTag(c.Lang))
@@ -229,7 +212,7 @@ func (c *Call) DataHeaders(w http.ResponseWriter) {
 	h := w.Header()
 	if c.s.Config.Auth == "open" {
 		openData.set(h)
-		if shared := c.sharedFor(); shared != "" {
+		if shared := c.s.sharedFor(c.Route, c.Collection); shared != "" {
 			SetHeader(w, "Cache-Control", shared)
 		}
 		return
@@ -238,23 +221,23 @@ func (c *Call) DataHeaders(w http.ResponseWriter) {
 }
 
 // sharedFor returns the Cache-Control of open data that caches may use again without asking; "" where they may not.
-func (c *Call) sharedFor() string {
-	cfg := &c.s.Config.Cache
+func (s *Kit) sharedFor(rt *Route, coll *store.Collection) string {
+	cfg := &s.Config.Cache
 	age := cfg.MaxAge
 	switch {
-	case c.Route != nil && c.Route.Scope == ScopeTiles:
+	case rt != nil && rt.Scope == ScopeTiles:
 		age = cfg.TilesMaxAge
-	case c.Collection != nil && c.Collection.MaxAge > 0:
-		age = c.Collection.MaxAge
+	case coll != nil && coll.MaxAge > 0:
+		age = coll.MaxAge
 	}
 	if age < time.Second {
 		return ""
 	}
-	s := "public, max-age=" + strconv.Itoa(int(age.Seconds()))
+	value := "public, max-age=" + strconv.Itoa(int(age.Seconds()))
 	if stale := cfg.StaleWhileRevalidate; stale >= time.Second {
-		s += ", stale-while-revalidate=" + strconv.Itoa(int(stale.Seconds()))
+		value += ", stale-while-revalidate=" + strconv.Itoa(int(stale.Seconds()))
 	}
-	return s
+	return value
 }
 
 // openData and keyedData are the header fields of responses with data, without and with API keys.
@@ -265,16 +248,16 @@ var (
 
 // Unchanged sets the weak validator of a response and evaluates conditional requests (RFC 9110, 13.2.2). If the client
 // has the version, it writes 304 and returns true. Its error is that of IfMatch.
-func (c *Call) Unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
+func Unchanged(w http.ResponseWriter, r *http.Request, tag string) (same bool, err error) {
 	etag := `W/"` + tag + `"`
 	SetHeader(w, "Etag", etag)
-	if c.Request.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
+	if r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
 		return false, nil
 	}
-	if err := c.IfMatch(etag); err != nil {
+	if err := wire.IfMatch(r, etag); err != nil {
 		return false, err
 	}
-	if same = wire.Matches(c.Request.Header["If-None-Match"], etag); same {
+	if same = wire.Matches(r.Header["If-None-Match"], etag); same {
 		w.WriteHeader(http.StatusNotModified)
 	}
 	return same, nil
@@ -291,7 +274,7 @@ func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 // WriteLosses sets the header Format-Losses: what the format cannot hold, and a requested profile that it does not
 // have, which is not an error (OGC 23-058r2, 13, profile-negotiation).
 func (c *Call) WriteLosses(h http.Header, losses ...string) {
-	if p, ok := c.Params.(Profiled); ok && c.Format.F != AsGeoJSON.F && *p.ProfileParam() != "" {
+	if p, ok := c.Params.(Profiled); ok && c.Format.F != media.GeoJSON.F && *p.ProfileParam() != "" {
 		losses = append(losses, "the profile "+*p.ProfileParam()+", which f=json has")
 	}
 	if len(losses) > 0 {

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,6 +74,21 @@ type Note struct {
 	Refused    bool
 	Setting    bool   // a setting of the configuration matches nothing
 	Reason     string // a sentence, with the cure if there is one
+}
+
+// Public returns the public collections in their order.
+func (c *Catalog) Public() []*Collection {
+	return slices.DeleteFunc(slices.Clone(c.Collections), func(coll *Collection) bool { return !coll.Public })
+}
+
+// Areas returns the public collections of areas, those with the fewest features first.
+func (c *Catalog) Areas() []*Collection {
+	areas := slices.DeleteFunc(c.Public(), func(coll *Collection) bool {
+		g := coll.Geometry
+		return g == nil || g.Type != "Polygon" && g.Type != "MultiPolygon"
+	})
+	slices.SortStableFunc(areas, func(a, b *Collection) int { return a.Count - b.Count })
+	return areas
 }
 
 // Refusal returns the note of the refused layer that would be served under an id.
@@ -268,6 +285,12 @@ type Relation struct {
 
 // Link is a link that configuration adds to a collection.
 type Link struct{ Href, Rel, Type, Title, Hreflang string }
+
+// TitleIn returns the title of the collection in a language, or its id if it has none.
+func (c *Collection) TitleIn(lang string) string { return cmp.Or(c.Title.In(lang), c.ID) }
+
+// TitleIn returns the title of the property in a language, or its name if it has none.
+func (p *Property) TitleIn(lang string) string { return cmp.Or(p.Title.In(lang), p.Name) }
 
 // Canonical returns the name of the geometry for that of its column, unless a property has that name.
 func (c *Collection) Canonical(name string) string {

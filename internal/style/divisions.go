@@ -309,3 +309,7 @@ func byZoom(stops ...any) any {
 	}
 	return append([]any{"interpolate", []any{"linear"}, []any{"zoom"}}, stops...)
 }
+
+// Dimensions maps GeoJSON types to the dimension of their geometries.
+var Dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2,
+	"MultiPolygon": 2}

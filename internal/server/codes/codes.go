@@ -68,7 +68,7 @@ func (c Reader) History() (*history.History, error) {
 
 // Scheme returns the scheme whose codes are the ids of the collection; nil if they are no codes.
 func (c Reader) Scheme() (*history.Scheme, error) {
-	if !c.ShowsTime(c.Collection) {
+	if !c.codes.ShowsTime(c.Catalog, c.Collection) {
 		return nil, nil
 	}
 	h, err := c.History()
@@ -81,7 +81,7 @@ func (c Reader) Scheme() (*history.Scheme, error) {
 // CollectionOf returns the public collection whose ids are codes of a scheme; nil if there is none.
 func (c Reader) CollectionOf(scheme string) *store.Collection {
 	for _, coll := range c.Catalog.Collections {
-		if coll.Public && c.ShowsTime(coll) && server.SchemeID(coll) == scheme {
+		if coll.Public && c.codes.ShowsTime(c.Catalog, coll) && server.SchemeID(coll) == scheme {
 			return coll
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 )
 
 // NotInUse returns the error for a code of a scheme that was not in use on a day: 410 with the successors of what it
@@ -66,7 +67,7 @@ func (c Reader) Missing(id string) error {
 		return err
 	}
 	e.Links = append(e.Links, ogcapi.Link{
-		Rel: "version-history", Type: server.AsJSON.Media, Title: "What became of it", Href: c.ItemAddress(id) +
+		Rel: "version-history", Type: media.JSON.Media, Title: "What became of it", Href: c.Item(c.Collection.ID, id) +
 			"/lineage",
 	})
 	return e
@@ -92,7 +93,7 @@ func (c Reader) Retired(s *history.Scheme, v *history.Version) (*server.Retired,
 		r := server.CodeRef{Code: x.Code, Name: x.Name, Href: c.VersionHref(s.ID, x)}
 		e.More.Current = append(e.More.Current, r)
 		names = append(names, r.Code+" "+r.Name)
-		e.Links = append(e.Links, ogcapi.Link{Rel: "successor-version", Type: server.AsGeoJSON.Media, Title: r.Code +
+		e.Links = append(e.Links, ogcapi.Link{Rel: "successor-version", Type: media.GeoJSON.Media, Title: r.Code +
 			" " +
 			r.Name, Href: r.Href})
 	}

@@ -20,6 +20,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/codes"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/server/points"
@@ -85,10 +86,10 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *points.Indexes) []
 func (s *surface) routes(v *service) []server.Route {
 	out := []server.Route{
 		{Path: v.path, Alias: v.path + "/index.html", Op: v.name, Root: true, Hidden: true, Lenient: true,
-			Summary: v.title, Formats: []server.Format{server.AsHTML, server.AsJSON},
+			Summary: v.title, Formats: []media.Format{media.HTML, media.JSON},
 			Get: func(c *server.Call) (*server.Answer, error) { return v.page(s.call(c)), nil }},
 		{Path: v.path + "/openapi.json", Alias: v.path + "//openapi.json", Op: v.name + ".openapi", Root: true,
-			Hidden: true, Lenient: true, NoAccept: true, Formats: []server.Format{server.AsJSON},
+			Hidden: true, Lenient: true, NoAccept: true, Formats: []media.Format{media.JSON},
 			Get: func(c *server.Call) (*server.Answer, error) {
 				return &server.Answer{JSON: v.definition(s.call(c))}, nil
 			}},
@@ -97,7 +98,7 @@ func (s *surface) routes(v *service) []server.Route {
 		rt := server.Route{Path: v.path + e.path, Alias: v.path + "/" + e.path, Op: v.name + "." + opName(e.path),
 			Root: true, Hidden: true, Lenient: true, NoAccept: true, Data: !s.Config.Compat.Open,
 			Kept: v.path == kommuneinfoPath, Summary: e.summary,
-			Formats: []server.Format{server.AsJSON}, Stream: s.stream(e)}
+			Formats: []media.Format{media.JSON}, Stream: s.stream(e)}
 		out = append(out, rt)
 		if e.alias != "" {
 			rt.Path, rt.Alias, rt.Op = v.path+e.alias, v.path+"/"+e.alias, rt.Op+".alias"
@@ -121,7 +122,7 @@ func (s *surface) stream(e endpoint) func(*server.Call, http.ResponseWriter) err
 			return err
 		}
 		b := appendJSON(nil, doc, parseSelection(c.Values.Get("filtrer")))
-		w.Header().Set("Content-Type", server.AsJSON.ContentType())
+		w.Header().Set("Content-Type", media.JSON.ContentType())
 		w.Header().Set("Content-Language", page.LanguageTag("nb"))
 		c.DataHeaders(w)
 		return c.WriteOnce(w, b)

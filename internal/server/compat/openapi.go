@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 )
 
@@ -160,7 +161,7 @@ func (v *service) definition(c *call) map[string]any {
 		}
 		op := map[string]any{"operationId": strings.ReplaceAll(opName(e.path), ".", "_"), "summary": e.summary,
 			"responses": map[string]any{"200": map[string]any{"description": "Svaret",
-				"content": map[string]any{server.AsJSON.Media: map[string]any{"schema": answer}}},
+				"content": map[string]any{media.JSON.Media: map[string]any{"schema": answer}}},
 				"400": refusal("En parameter er feil"), "404": refusal("Ingen treff")}}
 		if parameters != nil {
 			op["parameters"] = parameters

@@ -17,6 +17,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/store"
 )
 
@@ -73,7 +74,7 @@ type hitPage struct {
 }
 
 func (c *call) hitPage() (p hitPage, err error) {
-	if !c.HasRegister() {
+	if !server.HasRegister(c.Catalog) {
 		return p, problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file " +
 			"made by grense register")
 	}

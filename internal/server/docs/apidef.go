@@ -10,7 +10,10 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/queryable"
+	"grense/internal/server/schema"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -24,16 +27,16 @@ func (s *surface) apiDefinition(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	a := &server.Answer{JSON: doc, Links: []ogcapi.Link{
-		{Rel: "self", Type: server.AsOpenAPI.Media, Href: c.Base() + "/openapi"},
+		{Rel: "self", Type: media.OpenAPI.Media, Href: c.Base() + "/openapi"},
 		{Rel: "alternate", Type: "text/html", Href: c.Base() + "/openapi?f=html"}},
 		Page: &page.Page{Name: "api", Title: c.Text("api.title"),
 			Data: apiView{Input: in, Swagger: c.Params.(*apiParams).swagger}}}
-	if c.Format.F == server.AsYAML.F {
+	if c.Format.F == media.YAML.F {
 		text, err := yamlOf(doc)
 		if err != nil {
 			return nil, fmt.Errorf("server: API definition as YAML: %w", err)
 		}
-		a.Raw = map[string][]byte{server.AsYAML.F: text}
+		a.Raw = map[string][]byte{media.YAML.F: text}
 	}
 	return a, nil
 }
@@ -68,7 +71,7 @@ func (apiView) Own(op openapi.Operation) (out []openapi.Parameter) {
 // Page returns the path of the page of an operation; "" if it has none, or its path has variables.
 func (apiView) Page(op openapi.Operation) string {
 	if op.Method != "" || strings.Contains(op.Path, "{") ||
-		!slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == server.AsHTML.Media }) {
+		!slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == media.HTML.Media }) {
 		return ""
 	}
 	return strings.TrimSuffix(op.Path, "/")
@@ -132,7 +135,8 @@ func (c *call) definition() openapi.Input {
 		at := *c.Call
 		at.Collection = coll
 		in.Collections = append(in.Collections,
-			openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: server.SchemaDoc(&at, "schema")})
+			openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil,
+				Schema: schema.Writer{Lang: at.Lang, Base: at.Base()}.Doc(at.Collection, "schema")})
 	}
 	return in
 }
@@ -197,7 +201,7 @@ func (c *call) operation(rt *server.Route, coll *store.Collection) openapi.Opera
 	if coll != nil {
 		op.Path = strings.ReplaceAll(rt.Path, "{collectionId}", coll.ID)
 		op.ID = coll.ID + "." + rt.Op
-		op.Of = c.TitleOf(coll)
+		op.Of = coll.TitleIn(c.Lang)
 		op.Summary = rt.Summary + ": " + op.Of
 	}
 	at := *c.Call
@@ -206,14 +210,14 @@ func (c *call) operation(rt *server.Route, coll *store.Collection) openapi.Opera
 	for _, r := range rt.Formats {
 		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll),
 			Binary: r.Binary})
-		op.Empty = op.Empty || r.F == server.AsMVT.F
+		op.Empty = op.Empty || r.F == media.MVT.F
 	}
 	return op
 }
 
 // answerSchema returns the name of the JSON Schema of a response; "" if the format is not JSON.
-func answerSchema(rt *server.Route, r server.Format, coll *store.Collection) string {
-	if r.F == server.AsJSON.F {
+func answerSchema(rt *server.Route, r media.Format, coll *store.Collection) string {
+	if r.F == media.JSON.F {
 		return rt.Schema(coll)
 	}
 	return r.Schema
@@ -245,7 +249,7 @@ func (c *call) definedParams() []openapi.Parameter {
 		Description: server.ParamF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
 		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: server.ParamLang.Description,
 			Schema: server.ParamLang.Schema})
-	for _, p := range c.ParamsOf(c.Route) {
+	for _, p := range c.Route.ParamsOf(c.Collection) {
 		if !p.Untold {
 			out = append(out, c.definedParam(p))
 		}
@@ -263,7 +267,7 @@ func (c *call) definedParams() []openapi.Parameter {
 		seen[nameInCode(p.Name)] = true
 	}
 	for p := range c.Collection.Queryables() {
-		if c.Field(p.Name) == nil {
+		if queryable.Field(c.Collection, p.Name) == nil {
 			continue
 		}
 		for _, d := range append([]openapi.Parameter{definedField(p)}, c.definedForgiving(p)...) {
@@ -314,9 +318,9 @@ func (c *call) definedParam(p *server.Param) openapi.Parameter {
 
 // definedField describes the query parameter that filters by a property.
 func definedField(p *store.Property) openapi.Parameter {
-	t, format := server.JsonType(p.Type)
+	t, format := schema.TypeOf(p.Type)
 	about := "Only features whose " + p.Name + " equals this"
-	if server.Elements(p) {
+	if queryable.Elements(p) {
 		t, format, about = "string", "", "Only features whose list "+p.Name+" contains this"
 		if p.Items != "any" {
 			t = p.Items
@@ -334,11 +338,12 @@ func definedField(p *store.Property) openapi.Parameter {
 
 // offers reports whether there are data for a route.
 func (c *call) offers(rt *server.Route) bool {
-	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.HasHistory()) && (!rt.Feed || c.s.Changes != nil)
+	return (!rt.Register || server.HasRegister(c.Catalog)) && (!rt.Lineage || c.HasHistory()) &&
+		(!rt.Feed || c.s.Changes != nil)
 }
 
 // offersOf reports whether a route below a collection exists for that collection.
 func (c *call) offersOf(rt *server.Route, coll *store.Collection) bool {
-	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.ShowsTime(coll)) &&
+	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.s.ShowsTime(c.Catalog, coll)) &&
 		(!rt.Versions || server.IsVersioned(coll))
 }

@@ -11,6 +11,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 )
@@ -59,34 +60,34 @@ func Routes(k *server.Kit, n *names.Names, m *drawing.Maps) []server.Route {
 	return []server.Route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
 			Description: "Title, description and links to all parts of the service. Start here.",
-			Formats:     []server.Format{server.AsJSON, server.AsJSONLD, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.JSONLD, media.HTML},
 			Schema:      server.SchemaNamed("landingPage"), Get: s.get(s.landing), Draws: true,
 			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html",
 				features1 + "core", features1 + "html"}},
 		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
 			Description: "The definition of the API as OpenAPI 3.0, in JSON, YAML or as a page.",
-			Formats:     []server.Format{server.AsOpenAPI, server.AsYAML, server.AsHTML},
+			Formats:     []media.Format{media.OpenAPI, media.YAML, media.HTML},
 			Schema:      server.SchemaNamed("openapi"), NoAccept: true, Get: s.get(s.apiDefinition),
 			Params: []*server.Param{paramUI}, New: newAPIParams,
 			Classes: []string{common1 + "oas30", features1 + "oas30"}},
 		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
 			Description: "The conformance classes of OGC standards that the service passes.",
-			Formats:     []server.Format{server.AsJSON, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.HTML},
 			Schema:      server.SchemaNamed("conformance"), Get: s.get(s.conformance)},
 		{Path: "/functions", Op: "getFunctions", After: "getDatasetStyle", Tag: "Capabilities",
 			Summary:     "Functions that filters may call",
 			Description: "The functions that filters may call, with the types of their arguments.",
-			Formats:     []server.Format{server.AsJSON, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.HTML},
 			Schema:      server.SchemaNamed("functions"), Get: s.get(s.functions)},
 		{Path: "/preview.png", Op: "getPreview", After: "getCodeList", Summary: "Picture of the service",
-			Formats: []server.Format{server.AsPNG, server.AsJSON}, NoAccept: true, Hidden: true, Get: s.get(s.preview)},
+			Formats: []media.Format{media.PNG, media.JSON}, NoAccept: true, Hidden: true, Get: s.get(s.preview)},
 		{Path: "/about", Op: "getAbout", After: "getPreview", Summary: "About the service",
-			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Get: s.get(s.about)},
+			Formats: []media.Format{media.HTML, media.JSON}, Hidden: true, Get: s.get(s.about)},
 		{Path: "/accessibility", Op: "getAccessibility", After: "getAbout", Summary: "Accessibility statement",
-			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Get: s.get(s.accessibility)},
+			Formats: []media.Format{media.HTML, media.JSON}, Hidden: true, Get: s.get(s.accessibility)},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key",
 			Params: []*server.Param{paramCode, paramNextPage}, New: newKeyParams,
-			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Stream: s.stream(s.keyForm),
+			Formats: []media.Format{media.HTML, media.JSON}, Hidden: true, Stream: s.stream(s.keyForm),
 			Post: s.stream(s.keyPost)},
 		{Path: "/sitemap.xml", Op: "sitemap", Root: true, Hidden: true, Serve: file(s.siteMap)},
 		{Path: "/robots.txt", Op: "robots", Root: true, Hidden: true, Serve: file(s.robots)},

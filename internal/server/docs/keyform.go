@@ -9,6 +9,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/apikey"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 )
@@ -51,7 +52,7 @@ func (s *surface) keyForm(c *call, w http.ResponseWriter) error {
 
 // keyPost accepts a key from the form. An empty key removes the cookie.
 func (s *surface) keyPost(c *call, w http.ResponseWriter) error {
-	if err := c.ReadForm(server.MaxForm); err != nil {
+	if err := server.ReadForm(c.Request, c.Root, server.MaxForm); err != nil {
 		return err
 	}
 	c.Params = &keyParams{next: apikey.Redact(c.Request.PostForm.Get("next"))}
@@ -123,7 +124,7 @@ func (c *call) keyPage(w http.ResponseWriter, status int, message string) error 
 	if err != nil {
 		return err
 	}
-	h.Set("Content-Type", server.AsHTML.ContentType())
+	h.Set("Content-Type", media.HTML.ContentType())
 	c.WriteBody(w, status, wire.Once(plain))
 	return nil
 }

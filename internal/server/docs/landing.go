@@ -14,6 +14,8 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/store"
@@ -24,78 +26,78 @@ import (
 func (s *surface) landing(c *call) (*server.Answer, error) {
 	b, svc := c.Base(), &s.Config.Service
 	title, description := svc.Title.In(c.Lang), c.Described()
-	links := []ogcapi.Link{
+	list := []ogcapi.Link{
 		{Rel: "about", Type: "text/html", Title: title, Href: cmp.Or(svc.Publisher.URL, b+"/about"),
-			Hreflang: server.Hreflang},
+			Hreflang: links.Hreflang},
 		{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: b + "?f=json"},
 		{Rel: "alternate", Type: "application/ld+json", Title: "This document as RDF (JSON-LD)", Href: b + "?f=jsonld"},
 		{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: b + "?f=html",
-			Hreflang: server.Hreflang},
-		{Rel: "service-desc", Type: server.AsOpenAPI.Media, Title: "The OpenAPI definition as JSON", Href: b +
+			Hreflang: links.Hreflang},
+		{Rel: "service-desc", Type: media.OpenAPI.Media, Title: "The OpenAPI definition as JSON", Href: b +
 			"/openapi"},
 		{Rel: "service-doc", Type: "text/html", Title: "The OpenAPI definition as HTML", Href: b + "/openapi?f=html",
-			Hreflang: server.Hreflang},
+			Hreflang: links.Hreflang},
 		{Rel: "conformance", Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: "data", Type: "application/json", Title: "Collections", Href: b + "/collections"},
 		{Rel: ogcapi.RelProcesses, Type: "application/json", Title: "Processes", Href: b + "/processes"},
 		{Rel: ogcapi.RelTilingSchemes, Type: "application/json",
 			Title: "The list of supported tiling schemes as JSON", Href: b + "/TileMatrixSets?f=json"},
 		{Rel: ogcapi.RelTilingSchemes, Type: "text/html", Title: "The list of supported tiling schemes as HTML",
-			Href: b + "/TileMatrixSets?f=html", Hreflang: server.Hreflang},
+			Href: b + "/TileMatrixSets?f=html", Hreflang: links.Hreflang},
 		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
 	}
 	if s.Jobs != nil {
-		links = append(links, ogcapi.Link{Rel: ogcapi.RelJobList, Type: "application/json", Title: "Jobs", Href: b +
+		list = append(list, ogcapi.Link{Rel: ogcapi.RelJobList, Type: "application/json", Title: "Jobs", Href: b +
 			"/jobs?f=json"},
 			ogcapi.Link{Rel: ogcapi.RelJobList, Type: "text/html", Title: "Jobs as HTML", Href: b + "/jobs?f=html",
-				Hreflang: server.Hreflang})
+				Hreflang: links.Hreflang})
 	}
-	if c.Tiled(nil) != nil {
-		links = append(links,
-			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: server.AsJSON.Media,
+	if server.Tiled(c.Catalog, nil) != nil {
+		list = append(list,
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: media.JSON.Media,
 				Title: "Vector tiles of all collections", Href: b + "/tiles?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: server.AsHTML.Media,
-				Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: server.Hreflang},
-			ogcapi.Link{Rel: "stylesheet", Type: server.AsStyle.Media, Title: "Style of a map of all collections",
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: media.HTML.Media,
+				Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: links.Hreflang},
+			ogcapi.Link{Rel: "stylesheet", Type: media.Style.Media, Title: "Style of a map of all collections",
 				Href: b + "/style?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelTilesetsMap, Type: server.AsJSON.Media, Title: "Map tiles of all collections",
+			ogcapi.Link{Rel: ogcapi.RelTilesetsMap, Type: media.JSON.Media, Title: "Map tiles of all collections",
 				Href: b + "/map/tiles?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map of all collections",
+			ogcapi.Link{Rel: ogcapi.RelMap, Type: media.PNG.Media, Title: "Map of all collections",
 				Href: b + "/map"},
-			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsHTML.Media, Title: "Map of all collections as HTML",
-				Href: b + "/map?f=html", Hreflang: server.Hreflang},
-			ogcapi.Link{Rel: ogcapi.RelStyles, Type: server.AsJSON.Media, Title: "Styles of maps",
+			ogcapi.Link{Rel: ogcapi.RelMap, Type: media.HTML.Media, Title: "Map of all collections as HTML",
+				Href: b + "/map?f=html", Hreflang: links.Hreflang},
+			ogcapi.Link{Rel: ogcapi.RelStyles, Type: media.JSON.Media, Title: "Styles of maps",
 				Href: b + "/styles?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelStyles, Type: server.AsHTML.Media, Title: "Styles of maps as HTML",
-				Href: b + "/styles?f=html", Hreflang: server.Hreflang})
+			ogcapi.Link{Rel: ogcapi.RelStyles, Type: media.HTML.Media, Title: "Styles of maps as HTML",
+				Href: b + "/styles?f=html", Hreflang: links.Hreflang})
 	}
 	if s.Changes != nil {
-		links = append(links, ogcapi.Link{Rel: "current", Type: server.AsAtom.Media,
+		list = append(list, ogcapi.Link{Rel: "current", Type: media.Atom.Media,
 			Title: "Changes of the data as Atom", Href: b + "/changes/latest?f=atom"},
-			ogcapi.Link{Rel: "current", Type: server.AsJSON.Media, Title: "Changes of the data", Href: b +
+			ogcapi.Link{Rel: "current", Type: media.JSON.Media, Title: "Changes of the data", Href: b +
 				"/changes/latest?f=json"})
 	}
 	if svc.Licence.URL != "" {
-		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name,
-			Href: svc.Licence.URL, Hreflang: server.Hreflang})
+		list = append(list, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name,
+			Href: svc.Licence.URL, Hreflang: links.Hreflang})
 	}
 	if svc.Terms != "" {
-		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service",
-			Href: svc.Terms, Hreflang: server.Hreflang})
+		list = append(list, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service",
+			Href: svc.Terms, Hreflang: links.Hreflang})
 	}
-	doc := ogcapi.Landing{Links: links, Title: title, Description: description, Extent: c.extent()}
-	for _, id := range drawing.CommonCRS(c.Tiled(nil)) {
+	doc := ogcapi.Landing{Links: list, Title: title, Description: description, Extent: c.extent()}
+	for _, id := range drawing.CommonCRS(server.Tiled(c.Catalog, nil)) {
 		doc.CRS = append(doc.CRS, id.URI())
 	}
 	if doc.Extent != nil {
 		doc.StorageCRS = c.storageCRS(doc.Extent.Spatial)
 	}
 	view := landingView{Landing: doc, Collections: c.summaries(), Publisher: publisher(svc),
-		Keyed: s.Config.Auth != "open", Divisions: len(c.Divisions()) > 0, Changes: s.Changes != nil}
-	a := &server.Answer{JSON: doc, LD: func() any { return c.CatalogLD(links) }, Links: links}
+		Keyed: s.Config.Auth != "open", Divisions: len(c.Catalog.Areas()) > 0, Changes: s.Changes != nil}
+	a := &server.Answer{JSON: doc, LD: func() any { return c.CatalogLD(list) }, Links: list}
 	if whole := c.wholeMap(); whole != nil {
-		view.Map, a.Fleeting = c.Overview(whole, c.Text("map.landing", c.TitleOf(whole), whole.Count))
+		view.Map, a.Fleeting = c.Overview(whole, c.Text("map.landing", whole.TitleIn(c.Lang), whole.Count))
 	}
 	view.Searches, view.Finds = c.Searches(), c.finds()
 	a.Page = &page.Page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" ||
@@ -106,8 +108,8 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 // extent returns a box around all data that have maps, in degrees; nil if there are none.
 func (c *call) extent() *ogcapi.Extent {
 	var all *ogcapi.Extent
-	for _, coll := range c.Tiled(nil) {
-		e := c.Summary(coll).Extent
+	for _, coll := range server.Tiled(c.Catalog, nil) {
+		e := server.Summary(coll, c.Lang).Extent
 		if e == nil || e.Spatial == nil {
 			continue
 		}
@@ -124,7 +126,7 @@ func (c *call) extent() *ogcapi.Extent {
 // storageCRS returns the reference system in which all data with maps are stored, and sets their box in it; "" if they
 // differ.
 func (c *call) storageCRS(of *ogcapi.SpatialExtent) string {
-	colls := c.Tiled(nil)
+	colls := server.Tiled(c.Catalog, nil)
 	id := colls[0].Geometry.CRS
 	if id.Own() || slices.ContainsFunc(colls, func(x *store.Collection) bool { return x.Geometry.CRS != id }) {
 		return ""
@@ -142,8 +144,8 @@ func (c *call) storageCRS(of *ogcapi.SpatialExtent) string {
 // summaries describes the public collections.
 func (c *call) summaries() []ogcapi.Collection {
 	var out []ogcapi.Collection
-	for _, coll := range c.PublicCollections() {
-		out = append(out, c.Summary(coll))
+	for _, coll := range c.Catalog.Public() {
+		out = append(out, server.Summary(coll, c.Lang))
 	}
 	return out
 }
@@ -151,7 +153,7 @@ func (c *call) summaries() []ogcapi.Collection {
 // wholeMap returns the collection that the landing page draws: the country, or the first that is small enough to draw
 // whole; nil if there is none.
 func (c *call) wholeMap() *store.Collection {
-	if country := c.Country(); country != nil {
+	if country := server.Country(c.Catalog); country != nil {
 		return country
 	}
 	for _, coll := range c.Catalog.Collections {
@@ -171,7 +173,7 @@ func (c *call) finds() string {
 	for _, coll := range c.SearchOrder() {
 		if coll.Geometry != nil && coll.Count > 0 && len(parts) < maxFinds {
 			parts = append(parts, page.InDigits(strconv.Itoa(coll.Count), c.Lang)+" "+
-				page.InsideSentence(c.TitleOf(coll)))
+				page.InsideSentence(coll.TitleIn(c.Lang)))
 		}
 	}
 	if parts == nil {

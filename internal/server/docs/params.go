@@ -6,6 +6,8 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/queryable"
+	"grense/internal/server/schema"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -28,12 +30,12 @@ var paramUI = &server.Param{Name: "ui", Description: "Page of the API definition
 
 // DefinedForgiving describes the parameters of a property with endings.
 func (c *call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
-	if server.Elements(p) {
+	if queryable.Elements(p) {
 		return nil
 	}
-	t, format := server.JsonType(p.Type)
-	for _, ending := range server.Endings(p) {
-		if c.Field(p.Name+ending) != nil {
+	t, format := schema.TypeOf(p.Type)
+	for _, ending := range queryable.Endings(p) {
+		if queryable.Field(c.Collection, p.Name+ending) != nil {
 			continue
 		}
 		schema := map[string]any{"type": t}
@@ -41,11 +43,11 @@ func (c *call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
 			schema["format"] = format
 		}
 		about := map[string]string{
-			server.EndingLike: "Only features whose " + p.Name +
+			queryable.EndingLike: "Only features whose " + p.Name +
 				" has these words, or words that begin so, in that order; case, accents and letters such as ø and " +
 				"o count as equal",
-			server.EndingFrom: "Only features whose " + p.Name + " is this or more",
-			server.EndingTo:   "Only features whose " + p.Name + " is this or less",
+			queryable.EndingFrom: "Only features whose " + p.Name + " is this or more",
+			queryable.EndingTo:   "Only features whose " + p.Name + " is this or less",
 		}[ending]
 		if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
 			about = strings.NewReplacer("this or more", "then or later", "this or less",

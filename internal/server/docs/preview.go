@@ -9,6 +9,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/store"
 )
 
@@ -25,14 +26,14 @@ func (s *surface) preview(c *call) (*server.Answer, error) {
 	svc := &s.Config.Service
 	doc := previewDoc{svc.Title.In(c.Lang), svc.Description.In(c.Lang), c.SelfLinks("/preview.png")}
 	a := &server.Answer{JSON: doc, Links: doc.Links}
-	if c.Format.F != server.AsPNG.F {
+	if c.Format.F != media.PNG.F {
 		return a, nil
 	}
 	data, fleeting, err := c.previewPNG()
 	if err != nil {
 		return nil, err
 	}
-	a.Raw, a.Fleeting = map[string][]byte{server.AsPNG.F: data}, fleeting
+	a.Raw, a.Fleeting = map[string][]byte{media.PNG.F: data}, fleeting
 	return a, nil
 }
 
@@ -75,7 +76,7 @@ type previewView struct {
 }
 
 func (c *call) previewView() (v previewView) {
-	v.whole = c.Country()
+	v.whole = server.Country(c.Catalog)
 	for _, coll := range c.Catalog.Collections {
 		if v.whole == nil && coll.Public && coll.Extent != nil {
 			v.whole = coll
@@ -89,7 +90,7 @@ func (c *call) previewView() (v previewView) {
 
 // previewOutliner returns the outliner of the image; nil if it shows an extent only.
 func (c *call) previewOutliner(v previewView) (*drawing.Outliner, error) {
-	if v.extent == nil || c.s.Config.Auth != "open" || v.whole != c.Country() {
+	if v.extent == nil || c.s.Config.Auth != "open" || v.whole != server.Country(c.Catalog) {
 		return nil, nil
 	}
 	at := drawing.Scale{Plane: v.plane}

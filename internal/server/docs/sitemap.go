@@ -9,6 +9,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 )
@@ -70,12 +71,12 @@ func (s *surface) siteMap(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, rt := range s.Routes() {
 		if !strings.Contains(rt.Path, "{") && rt.Get != nil &&
-			slices.ContainsFunc(rt.Formats, func(r server.Format) bool { return r.F == server.AsHTML.F }) &&
+			slices.ContainsFunc(rt.Formats, func(r media.Format) bool { return r.F == media.HTML.F }) &&
 			s.call(c).offers(rt) {
 			add(rt.Path)
 		}
 	}
-	if c.HasRegister() {
+	if server.HasRegister(c.Catalog) {
 		add(server.SoapPath)
 	}
 	for _, coll := range cat.Collections {
@@ -122,7 +123,7 @@ func (s *surface) about(c *call) (*server.Answer, error) {
 	for _, coll := range c.Catalog.Collections {
 		if coll.Public && coll.Invented {
 			v.Invented = append(v.Invented,
-				page.Crumb{Title: c.TitleOf(coll), Href: c.HtmlHref("/collections/" + coll.ID)})
+				page.Crumb{Title: coll.TitleIn(c.Lang), Href: c.HtmlHref("/collections/" + coll.ID)})
 		}
 	}
 	return &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil

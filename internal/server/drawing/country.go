@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
+	"grense/internal/server"
 	"grense/internal/store"
 )
 
@@ -19,7 +20,7 @@ const mostGround = 60
 
 // Ground returns the country in grey, for the map of another collection; nil if there is none in that plane.
 func (c Drawing) Ground(at Scale) ([]draw.Mark, error) {
-	under := c.Country()
+	under := server.Country(c.Catalog)
 	if under == nil && c.maps.Shore != nil && at.Plane == crs.UTM33 {
 		return []draw.Mark{{Outline: c.maps.Shore, Near: true}}, nil
 	}
@@ -75,7 +76,7 @@ func (c Drawing) surroundings(at Scale, id string, b orb.Bound) ([]draw.Mark, er
 	domain := g.CRS.Domain()
 	wide = orb.Bound{Min: orb.Point{max(wide.Min[0], domain.Min[0]), max(wide.Min[1], domain.Min[1])},
 		Max: orb.Point{min(wide.Max[0], domain.Max[0]), min(wide.Max[1], domain.Max[1])}}
-	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, c.SchemaOf(c.Collection))
+	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, server.SchemaOf(c.Collection, c.Zone()))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/store"
+	"grense/internal/style"
 	"grense/internal/tile"
 )
 
@@ -37,7 +38,7 @@ const finestUnit = 6.0
 // feature has its own. pending reports that they are being built.
 func (c Drawing) shared(coll *store.Collection, at Scale) (o *tile.Outlines, pending bool, err error) {
 	set := Ladder(coll, at.Plane)
-	if set == nil || set.CRS != at.Plane || !(at.Unit > 0) || server.Dimensions[coll.Geometry.Type] != 2 {
+	if set == nil || set.CRS != at.Plane || !(at.Unit > 0) || style.Dimensions[coll.Geometry.Type] != 2 {
 		return nil, false, nil
 	}
 	least := finestUnit

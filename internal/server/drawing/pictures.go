@@ -15,6 +15,7 @@ import (
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
+	"grense/internal/style"
 	"grense/internal/tile"
 )
 
@@ -25,7 +26,7 @@ func (c Drawing) Marks(coll *store.Collection, outs []*draw.Outline, near bool) 
 		tail = "?lang=" + wire.QueryEscape(l)
 	}
 	start := page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/"
-	towns := CRS(coll) == crs.UTM33 && server.Dimensions[coll.Geometry.Type] == 2
+	towns := CRS(coll) == crs.UTM33 && style.Dimensions[coll.Geometry.Type] == 2
 	var out []draw.Mark
 	for _, o := range outs {
 		if o != nil && !o.Empty() {
@@ -60,7 +61,7 @@ func (c Drawing) ItemsMap(o *Outliner, rows []store.Row) (template.HTML, error) 
 	}
 	ground, err := c.Ground(at)
 	others := len(rows) < c.Collection.Count || server.IsVersioned(c.Collection)
-	if err == nil && others && c.Country() == c.Collection {
+	if err == nil && others && server.Country(c.Catalog) == c.Collection {
 		ground, err = c.groundOf(c.Collection, at, len(rows))
 		others = ground != nil
 	}
@@ -69,8 +70,8 @@ func (c Drawing) ItemsMap(o *Outliner, rows []store.Row) (template.HTML, error) 
 	}
 	p := draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true,
 		Lookup: true, Bare: ground == nil && others}
-	if p.Text = c.Text("map.items", c.TitleOf(c.Collection), len(here)); len(here) == 1 {
-		p.Text = c.Text("map.items-one", c.TitleOf(c.Collection))
+	if p.Text = c.Text("map.items", c.Collection.TitleIn(c.Lang), len(here)); len(here) == 1 {
+		p.Text = c.Text("map.items-one", c.Collection.TitleIn(c.Lang))
 	}
 	return p.SVG(), nil
 }
@@ -135,14 +136,14 @@ func (c Drawing) Overview(coll *store.Collection, text string) (svg template.HTM
 			return "", false
 		}
 		p.Box = &box
-		if drawn = c.Country(); drawn == nil || CRS(drawn) != plane {
+		if drawn = server.Country(c.Catalog); drawn == nil || CRS(drawn) != plane {
 			p.Marks, _ = c.Ground(c.ScaleOfAll(coll, plane))
 			p.DegreeGrid = p.Marks == nil && p.Degrees // instead of an empty frame
 			return p.SVG(), false
 		}
 	}
 	marks, err := c.allMarks(drawn, c.ScaleOfAll(coll, plane))
-	if err == nil && drawn == coll && server.Dimensions[coll.Geometry.Type] != 2 { // points and lines need a background
+	if err == nil && drawn == coll && style.Dimensions[coll.Geometry.Type] != 2 { // points and lines need a background
 		var ground []draw.Mark
 		ground, err = c.Ground(c.ScaleOfAll(coll, plane))
 		marks = slices.Concat(ground, marks)
@@ -163,7 +164,7 @@ func (c Drawing) Overview(coll *store.Collection, text string) (svg template.HTM
 // cover the country. The map has neither names nor links, and no outlines if data need a key. For fleeting see
 // Overview.
 func (c Drawing) SetMap(set *tile.Set) (svg template.HTML, fleeting bool) {
-	coll := c.Country()
+	coll := server.Country(c.Catalog)
 	if c.Format.F != "html" || coll == nil || coll.Extent == nil || !server.Covers(set.CRS, *coll.Extent) {
 		return "", false
 	}

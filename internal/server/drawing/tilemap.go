@@ -12,6 +12,7 @@ import (
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
+	"grense/internal/style"
 	"grense/internal/tile"
 )
 
@@ -28,15 +29,15 @@ type layer struct {
 
 // TileMap returns a map of collections in a set. Points and lines lie on the country, if that has tiles in the set.
 func (c Drawing) TileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
-	layers, path, rest, shown := map[string]layer{}, c.TilesPath(), "", colls
-	if under := c.Country(); c.Collection != nil && server.Dimensions[c.Collection.Geometry.Type] != 2 &&
+	layers, path, rest, shown := map[string]layer{}, server.TilesPath(c.Collection), "", colls
+	if under := server.Country(c.Catalog); c.Collection != nil && style.Dimensions[c.Collection.Geometry.Type] != 2 &&
 		under != nil && under != c.Collection && slices.Contains(server.TileSets(under), set) {
 		layers[under.ID] = layer{Ground: true}
 		shown = append([]*store.Collection{under}, colls...)
 		path, rest = "/tiles", "&collections="+under.ID+","+c.Collection.ID
 	}
 	for _, coll := range colls {
-		l := layer{Name: c.TitleOf(coll), Href: page.LocalPath(c.Base()) + "/collections/" + coll.ID +
+		l := layer{Name: coll.TitleIn(c.Lang), Href: page.LocalPath(c.Base()) + "/collections/" + coll.ID +
 			"/items/{id}?f=html"}
 		if lang := server.First(c.Values["lang"]); lang != "" {
 			l.Href += "&lang=" + wire.QueryEscape(lang)
@@ -48,7 +49,7 @@ func (c Drawing) TileMap(set *tile.Set, colls ...*store.Collection) *page.TileMa
 			}
 		}
 		// visitors without a key get no tiles
-		if c.MayDraw() && set.CRS == crs.UTM33 && server.Dimensions[coll.Geometry.Type] == 2 {
+		if c.MayDraw() && set.CRS == crs.UTM33 && style.Dimensions[coll.Geometry.Type] == 2 {
 			l.First = norwegianTowns
 		}
 		layers[coll.ID] = l
@@ -60,12 +61,12 @@ func (c Drawing) TileMap(set *tile.Set, colls ...*store.Collection) *page.TileMa
 	if server.First(c.Values["datetime"]) == "" { // the extent is that of the current data
 		m.Whole = wholeOf(set, shown)
 	}
-	if c.Collection != nil && server.Dimensions[c.Collection.Geometry.Type] != 2 && c.Country() == nil &&
+	if c.Collection != nil && style.Dimensions[c.Collection.Geometry.Type] != 2 && server.Country(c.Catalog) == nil &&
 		c.maps.Shore != nil && set.CRS == crs.UTM33 {
 		m.Shore = page.LocalPath(c.Root) + c.maps.ShoreFile
 	}
-	m.Bare = m.Shore == "" && (c.Country() == nil || c.Collection != nil &&
-		server.Dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
+	m.Bare = m.Shore == "" && (server.Country(c.Catalog) == nil || c.Collection != nil &&
+		style.Dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
 	return m
 }
 
@@ -132,7 +133,7 @@ func (c Drawing) ItemTiles(id string, box orb.Bound) *page.TileMap {
 	}
 	m := c.TileMap(set, c.Collection)
 	least := float64(nearest)
-	if server.Dimensions[c.Collection.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
+	if style.Dimensions[c.Collection.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
 		least = nearestPlace
 	}
 	if set.CRS.Geographic() {

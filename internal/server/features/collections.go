@@ -13,7 +13,10 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/schema"
 	"grense/internal/store"
 )
 
@@ -21,7 +24,7 @@ import (
 // 2, draft).
 func (s *surface) collections(c *call) (*server.Answer, error) {
 	p := c.Params.(*collectionsParams)
-	found := slices.DeleteFunc(c.PublicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
+	found := slices.DeleteFunc(c.Catalog.Public(), func(coll *store.Collection) bool { return !p.wants(coll) })
 	links := append(c.SelfLinks("/collections"), c.ListPages("/collections", p.offset, p.limit, len(found))...)
 	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
 	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found),
@@ -31,7 +34,7 @@ func (s *surface) collections(c *call) (*server.Answer, error) {
 		var sets []any
 		for i := range doc.Collections {
 			set := datasetLD(&doc.Collections[i])
-			if c.Format.F == server.AsHTML.F { // the page of each collection has the rest
+			if c.Format.F == media.HTML.F { // the page of each collection has the rest
 				set = named(set, "description")
 			}
 			sets = append(sets, set)
@@ -105,19 +108,20 @@ func (s *surface) collection(c *call) (*server.Answer, error) {
 		m := datasetLD(&doc)
 		m["@context"] = "https://schema.org/docs/jsonldcontext.jsonld"
 		m["includedInDataCatalog"] = c.CatalogLD(nil)
-		if c.Format.F == server.AsHTML.F {
+		if c.Format.F == media.HTML.F {
 			m["includedInDataCatalog"] = named(c.CatalogLD(nil))
 		}
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: server.SchemaDoc(c.Call, "schema"),
+	w := schema.Writer{Lang: c.Lang, Base: c.Base()}
+	view := collectionView{Collection: doc, Schema: w.Doc(c.Collection, "schema"),
 		Keyed: s.Config.Auth != "open", Tiled: server.TileSets(c.Collection) != nil,
 		Timed: c.Collection.IntervalStart != "" || c.Collection.Versions != nil}
 	if at := c.Collection.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
 	}
 	a := &server.Answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.Files.Asked}
-	if c.Format.F != server.AsHTML.F {
+	if c.Format.F != media.HTML.F {
 		return a, nil
 	}
 	view.Files = c.pageDownloads(nil, c.Collection.Count)
@@ -172,53 +176,53 @@ func (c *call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 // representation: its links self and alternate point to the description itself.
 func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	root, here := c.Base(), c.Base()+"/collections/"+coll.ID
-	var links []ogcapi.Link
+	var list []ogcapi.Link
 	add := func(rel, media, href, title string) {
 		l := ogcapi.Link{Rel: rel, Type: media, Title: title, Href: href}
 		if media == "text/html" {
-			l.Hreflang = server.Hreflang
+			l.Hreflang = links.Hreflang
 		}
-		links = append(links, l)
+		list = append(list, l)
 	}
 	for _, l := range coll.Links {
-		links = append(links, ogcapi.Link{Rel: l.Rel, Type: l.Type, Title: l.Title, Href: l.Href, Hreflang: l.Hreflang})
+		list = append(list, ogcapi.Link{Rel: l.Rel, Type: l.Type, Title: l.Title, Href: l.Href, Hreflang: l.Hreflang})
 	}
 	add("root", "application/json", root+"?f=json", "The landing page of this server as JSON")
 	add("root", "text/html", root+"?f=html", "The landing page of this server as HTML")
-	add("self", "application/json", here+"?f=json", server.FormTitles["json"])
-	add("alternate", "application/ld+json", here+"?f=jsonld", server.FormTitles["jsonld"])
-	add("alternate", "text/html", here+"?f=html", server.FormTitles["html"])
-	add(ogcapi.RelSchema, server.AsSchema.Media, here+"/schema?f=json", "Schema of collection in JSON")
+	add("self", "application/json", here+"?f=json", links.FormTitles["json"])
+	add("alternate", "application/ld+json", here+"?f=jsonld", links.FormTitles["jsonld"])
+	add("alternate", "text/html", here+"?f=html", links.FormTitles["html"])
+	add(ogcapi.RelSchema, media.Schema.Media, here+"/schema?f=json", "Schema of collection in JSON")
 	add(ogcapi.RelSchema, "text/html", here+"/schema?f=html", "Schema of collection in HTML")
-	add(ogcapi.RelQueryables, server.AsSchema.Media, here+"/queryables?f=json",
+	add(ogcapi.RelQueryables, media.Schema.Media, here+"/queryables?f=json",
 		"Queryables for this collection as JSON")
 	add(ogcapi.RelQueryables, "text/html", here+"/queryables?f=html", "Queryables for this collection as HTML")
-	add("items", server.AsGeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
+	add("items", media.GeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
 	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD), page by page")
 	add("items", "text/html", here+"/items?f=html", "Items as HTML, page by page")
-	add("items", server.AsCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
-	add(ogcapi.RelSortables, server.AsSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
+	add("items", media.CSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
+	add(ogcapi.RelSortables, media.Schema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
 	if server.TileSets(coll) != nil {
-		add(ogcapi.RelTilesetsVector, server.AsJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
-		add(ogcapi.RelTilesetsVector, server.AsHTML.Media, here+"/tiles?f=html",
+		add(ogcapi.RelTilesetsVector, media.JSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
+		add(ogcapi.RelTilesetsVector, media.HTML.Media, here+"/tiles?f=html",
 			"Vector tiles of this collection as HTML")
 		if slices.Contains(server.OfferedCRS(coll), crs.WebMercator) {
-			add("stylesheet", server.AsStyle.Media, here+"/style?f=json", "Style of a map of this collection")
-			add(ogcapi.RelStyles, server.AsJSON.Media, here+"/styles?f=json", "Styles of maps of this collection")
-			add(ogcapi.RelStyles, server.AsHTML.Media, here+"/styles?f=html",
+			add("stylesheet", media.Style.Media, here+"/style?f=json", "Style of a map of this collection")
+			add(ogcapi.RelStyles, media.JSON.Media, here+"/styles?f=json", "Styles of maps of this collection")
+			add(ogcapi.RelStyles, media.HTML.Media, here+"/styles?f=html",
 				"Styles of maps of this collection as HTML")
 		}
-		add(ogcapi.RelTilesetsMap, server.AsJSON.Media, here+"/map/tiles?f=json", "Map tiles of this collection")
-		add(ogcapi.RelMap, server.AsPNG.Media, here+"/map", "Map of this collection")
-		add(ogcapi.RelMap, server.AsHTML.Media, here+"/map?f=html", "Map of this collection as HTML")
+		add(ogcapi.RelTilesetsMap, media.JSON.Media, here+"/map/tiles?f=json", "Map tiles of this collection")
+		add(ogcapi.RelMap, media.PNG.Media, here+"/map", "Map of this collection")
+		add(ogcapi.RelMap, media.HTML.Media, here+"/map?f=html", "Map of this collection as HTML")
 	}
-	links = append(links, c.downloadLinks(coll)...)
+	list = append(list, c.downloadLinks(coll)...)
 	if l := c.s.Config.Service.Licence; l.URL != "" {
 		add("license", "text/html", l.URL, l.Name)
 	}
-	doc := c.Summary(coll)
-	doc.Links, doc.Keywords, doc.ItemType, doc.CRS = links, coll.Keywords, "feature", server.CrsURIs(coll)
+	doc := server.Summary(coll, c.Lang)
+	doc.Links, doc.Keywords, doc.ItemType, doc.CRS = list, coll.Keywords, "feature", server.CrsURIs(coll)
 	if doc.Keywords == nil {
 		doc.Keywords = []string{}
 	}

@@ -24,6 +24,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -31,15 +32,15 @@ import (
 
 // downloadReps returns the representations of a download: each format that can be written here, with its own media
 // type.
-func (s *surface) downloadReps() []server.Format {
-	var reps []server.Format
+func (s *surface) downloadReps() []media.Format {
+	var reps []media.Format
 	for _, f := range format.All() {
 		if f.NeedsWriter && s.NewGeoPackage == nil {
 			continue
 		}
-		r := server.Format{F: f.Name, Media: f.Media, Charset: f.Charset}
-		if f.Name == server.AsGeoJSON.F {
-			r.Also, r.Alias = server.AsGeoJSON.Also, server.AsGeoJSON.Alias
+		r := media.Format{F: f.Name, Media: f.Media, Charset: f.Charset}
+		if f.Name == media.GeoJSON.F {
+			r.Also, r.Alias = media.GeoJSON.Also, media.GeoJSON.Alias
 		}
 		reps = append(reps, r)
 	}
@@ -78,7 +79,7 @@ func (s *surface) download(c *call, w http.ResponseWriter) error {
 	if err := c.simplify(); err != nil {
 		return err
 	}
-	if err := c.LargeFile(); err != nil {
+	if err := c.LargeFile(c.Request.Context()); err != nil {
 		return err
 	}
 	snap, err := c.Snapshot()
@@ -106,7 +107,7 @@ func (c *call) checkDownload(f *format.Format) error {
 // checkPrecision refuses the parameter precision for representations whose numbers it does not change.
 func (c *call) checkPrecision() error {
 	f := format.Find(c.Format.F)
-	if c.Output().Precision == nil || f != nil && f.Precise || c.Format.F == server.AsGeoJSONLD.F {
+	if c.Output().Precision == nil || f != nil && f.Precise || c.Format.F == media.GeoJSONLD.F {
 		return nil
 	}
 	return problem.Invalidf("precision", server.First(c.Values["precision"]),
@@ -329,7 +330,7 @@ func (s *surface) wholeDownload(c *call, w http.ResponseWriter, f *format.Format
 		s.Files.Alone(name):
 		// other requests during the stream share a cached file
 		defer s.Files.Streamed(name)
-		if err := c.LargeFile(); err != nil {
+		if err := c.LargeFile(c.Request.Context()); err != nil {
 			return err
 		}
 		return c.deliver(w, f, snap)
@@ -339,7 +340,7 @@ func (s *surface) wholeDownload(c *call, w http.ResponseWriter, f *format.Format
 			return err
 		}
 		if files.NoRoom(err) { // the file cannot be cached, but it can still be sent
-			if err := c.LargeFile(); err != nil {
+			if err := c.LargeFile(c.Request.Context()); err != nil {
 				return err
 			}
 			return c.deliver(w, f, snap)
@@ -366,7 +367,7 @@ func (s *surface) unnamedDownload(c *call, w http.ResponseWriter, f *format.Form
 	if c.Request.Method == http.MethodHead {
 		return c.head(w, f)
 	}
-	if err := c.LargeFile(); err != nil {
+	if err := c.LargeFile(c.Request.Context()); err != nil {
 		return err
 	}
 	return c.deliver(w, f, snap)
@@ -383,7 +384,7 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	h := w.Header()
 	c.fileFields(h, revision, f)
 	c.Response.FromDisk()
-	if err := c.IfMatch(fileTag(revision, f)); err != nil {
+	if err := wire.IfMatch(c.Request, fileTag(revision, f)); err != nil {
 		return err
 	}
 	return wire.ServeParts(w, c.Request, file)
@@ -480,7 +481,7 @@ func (c *call) pageDownloads(selection []string, matched int) (out []page.Downlo
 			d.Size = c.Size(l.Length)
 		}
 		out = append(out, d)
-		if f.Name == server.AsCSV.F { // spreadsheets open this dialect without an import dialog
+		if f.Name == media.CSV.F { // spreadsheets open this dialect without an import dialog
 			d.Title, d.Href, d.Size = c.Text("files.excel"), withoutRevision(d.Href)+"&dialect=excel", ""
 			out = append(out, d)
 		}

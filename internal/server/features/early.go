@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/store"
 )
 
@@ -16,22 +17,22 @@ import (
 // mayBeginEarly reports whether the response may begin with its first features and does not wait for a slow client.
 func (c *call) mayBeginEarly() bool {
 	file := c.pageFormat()
-	return c.Response != nil && c.Format.F != server.AsHTML.F && (file == nil || file.Streams) &&
+	return c.Response != nil && c.Format.F != media.HTML.F && (file == nil || file.Streams) &&
 		limit.NewSpool(c.s.Makers) != nil && c.Moves()
 }
 
 // page queries the page that q selects. It holds a snapshot if the response may begin early, or if an earlier attempt
 // met two versions of a file.
 func (c *call) page(ctx context.Context, q store.Query) (*store.Page, error) {
-	again := c.Retries > 0 && !c.Catalog.Live && c.Response != nil && c.Format.F != server.AsHTML.F && q.Limit > 0 &&
+	again := c.Retries > 0 && !c.Catalog.Live && c.Response != nil && c.Format.F != media.HTML.F && q.Limit > 0 &&
 		limit.NewSpool(c.s.Makers) != nil
-	if !again && (q.Limit < server.LargeAnswer || !c.mayBeginEarly()) {
+	if !again && (q.Limit < limit.LargeAnswer || !c.mayBeginEarly()) {
 		return c.s.Store.Page(ctx, q)
 	}
 	p, held, err := c.s.Fair.PageHeld(ctx, q)
 	if held != nil {
 		c.Early = held
-		if len(p.Rows) < server.LargeAnswer && !again {
+		if len(p.Rows) < limit.LargeAnswer && !again {
 			c.letGo()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/codes"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 )
@@ -75,18 +76,18 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, a *A
 				"page by page.",
 			Params: []*server.Param{paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ,
 				paramCollectionsBBox, paramCollectionsTime}, New: newCollectionsParams,
-			Formats: []server.Format{server.AsJSON, server.AsJSONLD, server.AsHTML},
+			Formats: []media.Format{media.JSON, media.JSONLD, media.HTML},
 			Schema:  server.SchemaNamed("collections"), Get: s.get(s.collections),
 			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json",
 				common2 + "html", common2s + "html"}},
 		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
 			Description: "Extent, coordinate systems, number of features and links of a collection.",
-			Formats:     []server.Format{server.AsJSON, server.AsJSONLD, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.JSONLD, media.HTML},
 			Schema:      server.SchemaNamed("collection"), Get: s.get(s.collection), Draws: true},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections",
 			Summary:     "Schema of the features",
 			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
-			Formats:     []server.Format{server.AsSchema, server.AsHTML, server.AsXSD},
+			Formats:     []media.Format{media.Schema, media.HTML, media.XSD},
 			Schema:      server.SchemaNamed("jsonSchema"), Get: s.get(s.schema),
 			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 +
 				"advanced-property-roles", common3 + "references", features5 + "schemas"}},
@@ -94,7 +95,7 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, a *A
 			Summary: "Properties to filter by",
 			Description: "The properties that can be used in filters and as query parameters, as JSON Schema (OGC " +
 				"19-079r2).",
-			Formats: []server.Format{server.AsSchema, server.AsHTML}, Schema: server.SchemaNamed("jsonSchema"),
+			Formats: []media.Format{media.Schema, media.HTML}, Schema: server.SchemaNamed("jsonSchema"),
 			Get: s.get(s.queryables),
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 +
 				"queryables"}},
@@ -130,19 +131,19 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, a *A
 			Data:        true,
 			Params: []*server.Param{paramCRS, server.ParamProperties, paramSkipGeometry, paramZoomLevel,
 				server.ParamProfile, paramPrecision, paramVersion}, New: newItemParams,
-			Formats: []server.Format{server.AsGeoJSON, server.AsGeoJSONLD, server.AsHTML}, Schema: featureSchema,
+			Formats: []media.Format{media.GeoJSON, media.GeoJSONLD, media.HTML}, Schema: featureSchema,
 			Stream: s.stream(s.item), Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data",
 			Summary: "All versions of a feature",
 			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment " +
 				"from which it is valid.",
 			Data: true, Versions: true,
-			Formats: []server.Format{server.AsJSON, server.AsHTML, server.AsLinkFormat},
+			Formats: []media.Format{media.JSON, media.HTML, media.LinkFormat},
 			Schema:  server.SchemaNamed("timeMap"), Stream: s.stream(s.versions), Kept: true},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", After: "getLineage", Tag: "Collections",
 			Summary:     "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
-			Formats:     []server.Format{server.AsSchema, server.AsHTML}, Schema: server.SchemaNamed("jsonSchema"),
+			Formats:     []media.Format{media.Schema, media.HTML}, Schema: server.SchemaNamed("jsonSchema"),
 			Get: s.get(s.sortables), Classes: []string{common3 + "sortables", features8 + "sortables"}},
 	}
 }

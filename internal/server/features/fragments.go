@@ -58,7 +58,7 @@ const (
 
 // nextBatch returns the size of the next batch, when left of all features are still to be read.
 func nextBatch(left, all int) int {
-	if left == all && all >= server.LargeAnswer {
+	if left == all && all >= limit.LargeAnswer {
 		return firstBatch
 	}
 	return min(left, server.Batch)
@@ -73,13 +73,13 @@ var errPiece = errors.New("server: enough for now")
 func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
 	many := len(rows) >= limit.ManyFeatures
 	if many {
-		if err = c.Writing(); err != nil {
+		if err = c.Writing(c.Request.Context()); err != nil {
 			return nil, err
 		}
 	}
 	frags, err = c.findFragments(rows, gz)
 	if err == nil && many {
-		err = c.Writing() // again, after a query
+		err = c.Writing(c.Request.Context()) // again, after a query
 	}
 	return frags, err
 }
@@ -187,7 +187,7 @@ func (c *call) eachBatch(out *server.Sink, rows []store.Row, want store.Want,
 			return err
 		}
 		if rows = rows[n:]; n >= limit.ManyFeatures && out.Writer != nil {
-			if err := c.Writing(); err != nil {
+			if err := c.Writing(c.Request.Context()); err != nil {
 				return err
 			}
 		}

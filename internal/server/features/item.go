@@ -7,6 +7,8 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -42,7 +44,7 @@ func (s *surface) item(c *call, w http.ResponseWriter) error {
 	if c.Format.F != "html" {
 		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next),
 			Prev: store.Cursor(at.prev), Matched: told})
-		if same, err := c.Unchanged(w, tag); same || err != nil {
+		if same, err := server.Unchanged(w, c.Request, tag); same || err != nil {
 			return err
 		}
 	}
@@ -126,7 +128,7 @@ func (c *call) itemLinked(row store.Row) (doc []byte, err error) {
 		return nil, err
 	}
 	err = c.one(row, enc.Want(), func(f *store.Feature) (err error) {
-		doc, err = enc.AppendJSONLD(nil, f, c.ItemAddress(f.Public()))
+		doc, err = enc.AppendJSONLD(nil, f, c.Item(c.Collection.ID, f.Public()))
 		return err
 	})
 	return doc, err
@@ -149,26 +151,26 @@ func orSelf(id, self string) string {
 // itemLinks returns the links of a feature, in the order that clients expect.
 func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 	items := "/collections/" + c.Collection.ID + "/items/"
-	links := append(make([]ogcapi.Link, 0, 2+len(c.Route.Formats)+server.MoreLinks),
+	list := append(make([]ogcapi.Link, 0, 2+len(c.Route.Formats)+links.MoreLinks),
 		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON",
 			Href: c.Base() + "?f=json"},
 		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.Base() +
-			"?f=html", Hreflang: server.Hreflang})
-	links = c.AppendSelfLinks(links, items+wire.PathEscape(id), c.Others())
-	for i := range links {
-		if links[i].Type == server.AsGeoJSON.Media {
-			links[i].Title = server.FormTitles["json"]
+			"?f=html", Hreflang: links.Hreflang})
+	list = c.AppendSelfLinks(list, items+wire.PathEscape(id), c.Others())
+	for i := range list {
+		if list[i].Type == media.GeoJSON.Media {
+			list[i].Title = links.FormTitles["json"]
 		}
 	}
-	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.TitleOf(c.Collection),
+	list = append(list, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.Collection.TitleIn(c.Lang),
 		Href: c.Base() + "/collections/" + c.Collection.ID})
 	if prev != "" {
-		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.Base() + items +
+		list = append(list, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.Base() + items +
 			wire.PathEscape(prev) + c.datedQuery()})
 	}
 	if next != "" {
-		links = append(links, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.Base() + items +
+		list = append(list, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.Base() + items +
 			wire.PathEscape(next) + c.datedQuery()})
 	}
-	return links
+	return list
 }

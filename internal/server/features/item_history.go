@@ -10,6 +10,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/codes"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 )
@@ -19,7 +20,7 @@ import (
 // "" for all.
 func (c *call) versionsElsewhere(code string) string {
 	at := server.First(c.Values["datetime"])
-	if at == "" || c.Collection == nil || server.IsVersioned(c.Collection) || !c.ShowsTime(c.Collection) {
+	if at == "" || c.Collection == nil || server.IsVersioned(c.Collection) || !c.s.ShowsTime(c.Catalog, c.Collection) {
 		return ""
 	}
 	scheme := server.SchemeID(c.Collection)
@@ -42,7 +43,7 @@ func (c *call) versionsLink(code string) []ogcapi.Link {
 	if href == "" {
 		return nil
 	}
-	return []ogcapi.Link{{Rel: "version-history", Type: server.AsJSON.Media,
+	return []ogcapi.Link{{Rel: "version-history", Type: media.JSON.Media,
 		Title: "The divisions as they were, without borders", Href: href}}
 }
 
@@ -125,7 +126,7 @@ func (c *call) itemHistory(id string) (*itemHistory, error) {
 			h.More++
 		}
 		if last != e.Event.ID && h.More == 0 {
-			x := historyEvent{Date: e.Event.Date.String(), Kind: c.KindText(e.Event.Kind)}
+			x := historyEvent{Date: e.Event.Date.String(), Kind: server.KindText(c.Lang, e.Event.Kind)}
 			if collected {
 				x.Page = c.HtmlHref("/collections/" + history.EventsID + "/items/" + wire.PathEscape(e.Event.ID))
 				x.Day = c.HtmlHref("/collections/"+history.EventsID+"/items") + "&datetime=" + x.Date

@@ -11,6 +11,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -28,6 +29,7 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 	q := &c.Items().Query
 	q.Count = store.CountCheap
 	if c.Items().Hits {
+		c.Allow(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count))
 		q.Limit, q.Count = 0, store.CountExact
 	}
 	if c.Format.F == "html" {
@@ -39,8 +41,8 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 			}
 		}
 	}
-	if q.Limit >= server.LargeAnswer {
-		if err := c.Large(); err != nil {
+	if q.Limit >= limit.LargeAnswer {
+		if err := c.Large(c.Request.Context()); err != nil {
 			return err
 		}
 	}
@@ -67,7 +69,7 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 		server.SetHeader(w, "Content-Crs", contentCRS(c.Output()))
 	}
 	if c.Format.F != "html" {
-		if same, err := c.Unchanged(w, c.pageTag(p)); same || err != nil {
+		if same, err := server.Unchanged(w, c.Request, c.pageTag(p)); same || err != nil {
 			return err
 		}
 	}

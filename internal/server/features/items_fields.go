@@ -15,6 +15,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 )
 
@@ -48,8 +49,9 @@ func (c *call) fillForm(v *itemsView) error {
 	v.LimitValue = cmp.Or(server.First(c.Values["limit"]), strconv.Itoa(v.Limit))
 	for p := range c.Collection.Queryables() {
 		_, shown := c.Collection.Find(p.Name)
-		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.ParametersOf(p)) > 0) {
-			f := filterField{Name: p.Name, Title: c.ColumnOf(p).Title, Type: inputType(p),
+		if queryable.Field(c.Collection, p.Name) != nil &&
+			(shown && len(v.Filters) < mostColumns || len(c.parametersOf(p)) > 0) {
+			f := filterField{Name: p.Name, Title: p.TitleIn(c.Lang), Type: inputType(p),
 				Value: server.First(c.Values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
@@ -87,7 +89,7 @@ func (c *call) soughtWords() string {
 		return " " + c.Text("items.for", words)
 	}
 	if title, _ := c.Collection.Find(c.Collection.TitleProperty); title != nil {
-		if names := c.ParametersOf(title); len(names) > 0 {
+		if names := c.parametersOf(title); len(names) > 0 {
 			return " " + c.Text("items.for", server.First(c.Values[names[0]]))
 		}
 	}
@@ -149,13 +151,13 @@ func (v *itemsView) addInputs(c *call, p *store.Property, f *filterField) {
 	if f.Options != nil || f.Type == "boolean" {
 		return
 	}
-	names := server.Endings(p)
-	if server.Elements(p) || names == nil ||
-		slices.ContainsFunc(names, func(e string) bool { return c.Field(p.Name+e) != nil }) {
+	names := queryable.Endings(p)
+	if queryable.Elements(p) || names == nil ||
+		slices.ContainsFunc(names, func(e string) bool { return queryable.Field(c.Collection, p.Name+e) != nil }) {
 		names = []string{""}
 	}
 	for _, ending := range names {
-		in := fieldInput{Name: p.Name + ending, Label: c.EndingText(ending), Type: f.Type,
+		in := fieldInput{Name: p.Name + ending, Label: server.EndingText(c.Lang, ending), Type: f.Type,
 			Value: server.First(c.Values[p.Name+ending])}
 		if in.Value == "" {
 			in.Value = f.Value
@@ -198,9 +200,9 @@ func (c *call) chips(v *itemsView) (out []chip) {
 	for _, f := range v.Filters {
 		value := f.Value
 		p, _ := c.Collection.Queryable(f.Name)
-		for _, name := range c.ParametersOf(p) {
+		for _, name := range c.parametersOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
-				add(name, strings.TrimSuffix(f.Title+" "+c.EndingText(ending), " "),
+				add(name, strings.TrimSuffix(f.Title+" "+server.EndingText(c.Lang, ending), " "),
 					c.chipText(p, server.First(c.Values[name])))
 			}
 		}
@@ -235,7 +237,7 @@ func (c *call) options(p *store.Property, asked string) (out page.Choices, err e
 	for _, x := range p.Enum {
 		title := x
 		if names.ShowsKind(c.Collection, p) {
-			title = c.KindText(history.Kind(x))
+			title = server.KindText(c.Lang, history.Kind(x))
 		}
 		out = append(out, page.Choice{Value: x, Title: title})
 	}
@@ -278,7 +280,7 @@ func (c *call) sortChoices() page.Choices {
 		if !shown {
 			continue
 		}
-		title := c.ColumnOf(p).Title
+		title := p.TitleIn(c.Lang)
 		out = append(out, page.Choice{Value: name, Title: c.Text("items.sort-up", title), Selected: asked == name ||
 			asked == "+"+name || asked == " "+name},
 			page.Choice{Value: "-" + name, Title: c.Text("items.sort-down", title), Selected: asked == "-"+name})
@@ -298,4 +300,15 @@ func (c *call) periodText(s string) string {
 	}
 	to, _ = c.DateText(to)
 	return strings.TrimSpace(strings.TrimSuffix(from, "..") + " – " + strings.TrimSuffix(to, ".."))
+}
+
+// parametersOf returns the parameters of the request that filter by a property and have a value, the one without an
+// ending first.
+func (c *call) parametersOf(p *store.Property) (names []string) {
+	for i := range c.Conditions {
+		if x := &c.Conditions[i]; x.Property.Name == p.Name && x.Value != "" {
+			names = append(names, x.Name())
+		}
+	}
+	return names
 }

@@ -10,15 +10,16 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/store"
 )
 
 // itemsReps returns the representations of a page of features: its own and the file formats.
-func (s *surface) itemsReps() []server.Format {
-	own := []server.Format{server.AsGeoJSON, server.AsGeoJSONLD, server.AsHTML, server.AsCSV}
+func (s *surface) itemsReps() []media.Format {
+	own := []media.Format{media.GeoJSON, media.GeoJSONLD, media.HTML, media.CSV}
 	reps := slices.Clone(own)
 	for _, r := range s.downloadReps() {
-		if !slices.ContainsFunc(own, func(x server.Format) bool { return x.F == r.F }) {
+		if !slices.ContainsFunc(own, func(x media.Format) bool { return x.F == r.F }) {
 			reps = append(reps, r)
 		}
 	}
@@ -27,7 +28,7 @@ func (s *surface) itemsReps() []server.Format {
 
 // pageFormat returns the file format of a page of features; nil for its own representations.
 func (c *call) pageFormat() *format.Format {
-	if c.Format.F == server.AsGeoJSON.F {
+	if c.Format.F == media.GeoJSON.F {
 		return nil
 	}
 	return format.Find(c.Format.F)
@@ -73,7 +74,7 @@ func (c *call) writeItemsFile(w http.ResponseWriter, p *store.Page, f *format.Fo
 		return out.Buf, err
 	})
 	if err == nil && len(p.Rows) >= limit.ManyFeatures && !f.Streams { // nothing is written yet
-		err = c.Writing()
+		err = c.Writing(c.Request.Context())
 	}
 	to.direct = true
 	if closed := x.Close(err != nil); err == nil {

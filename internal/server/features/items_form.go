@@ -9,5 +9,5 @@ func (s *surface) itemsForm(c *call, f page.Faulty) (*page.Page, error) {
 	if err := c.fillForm(&v); err != nil {
 		return nil, err
 	}
-	return &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: &v}, nil
+	return &page.Page{Name: "items", Title: c.Collection.TitleIn(c.Lang), Crumbs: c.Crumbs("collection"), Data: &v}, nil
 }

@@ -15,6 +15,8 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/queryable"
+	"grense/internal/server/schema"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -95,7 +97,7 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 		return err
 	}
 	if len(p.Rows) >= limit.ManyFeatures {
-		if err := c.Writing(); err != nil {
+		if err := c.Writing(c.Request.Context()); err != nil {
 			return err
 		}
 	}
@@ -149,7 +151,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 		v.Columns[i] = c.sortable(pr)
 		v.Shown++
 	}
-	pg := &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: v,
+	pg := &page.Page{Name: "items", Title: c.Collection.TitleIn(c.Lang), Crumbs: c.Crumbs("collection"), Data: v,
 		Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
 		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&"))
@@ -166,7 +168,7 @@ func (c *call) nearItems(p *store.Page) (*page.Crumb, error) {
 		return nil, nil
 	}
 	if title, _ := c.Collection.Find(c.Collection.TitleProperty); server.First(c.Values["q"]) == "" && title != nil {
-		if names := c.ParametersOf(title); len(names) > 0 {
+		if names := c.parametersOf(title); len(names) > 0 {
 			name = names[0]
 		}
 	}
@@ -249,7 +251,8 @@ func (c *call) tableOrder() []*store.Property {
 			return 1
 		case p.Name == id:
 			return 2
-		case c.Field(p.Name) != nil && len(c.ParametersOf(p)) > 0, language != nil && p.Name == language.Name:
+		case queryable.Field(c.Collection, p.Name) != nil && len(c.parametersOf(p)) > 0,
+			language != nil && p.Name == language.Name:
 			return 3
 		}
 		return 4
@@ -315,14 +318,15 @@ type propertyView struct {
 }
 
 func (c *call) itemView(f *store.Feature) (*itemView, error) {
-	v := &itemView{ID: f.Public(), Title: c.TitleOf(c.Collection) + " " + f.Public()} // its name follows, if it has one
+	// the name of the feature follows its id, if it has one
+	v := &itemView{ID: f.Public(), Title: c.Collection.TitleIn(c.Lang) + " " + f.Public()}
 	i := 0
 	for j := range c.Collection.Properties {
 		p := &c.Collection.Properties[j]
 		if p.Hidden {
 			continue
 		}
-		pv := propertyView{Column: c.ColumnOf(p), Value: c.Show(p, f.Values[i])}
+		pv := propertyView{Column: server.ColumnOf(p, c.Lang), Value: c.Show(p, f.Values[i])}
 		v.IDShown = v.IDShown || p.Name == c.Collection.Key.Property
 		if p.Name == c.Collection.TitleProperty && pv.Value.Text != "" {
 			v.Title, v.named = pv.Value.Text, true
@@ -335,7 +339,7 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 		if err != nil {
 			return nil, fmt.Errorf("server: feature %q of %s: %w", f.Public(), c.Collection.ID, err)
 		}
-		v.Geometry = c.Text("type." + server.GeometryFormat(g.GeoJSONType()))
+		v.Geometry = c.Text("type." + schema.GeometryFormat(g.GeoJSONType()))
 		if b, ok, _ := f.Geometry.Bound(); ok {
 			v.box = &b
 		}
@@ -360,7 +364,7 @@ func (c *call) nameItem(v *itemView) error {
 		if p.Name == c.Collection.TitleProperty {
 			v.TitleLang = values[i].Lang
 		}
-		if other := c.RefersTo(p); other != nil {
+		if other := server.RefersTo(c.Catalog, p); other != nil {
 			v.belong(c.OneOf(other), values[i])
 		}
 	}
@@ -403,8 +407,8 @@ func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
 	}
 	for _, coll := range c.Catalog.Collections {
 		leads := func(p *store.Property) bool {
-			return coll.Public && !p.Hidden && c.RefersTo(p) == c.Collection && !server.Reserved[p.Name] &&
-				server.Simple(p.Type)
+			return coll.Public && !p.Hidden && server.RefersTo(c.Catalog, p) == c.Collection &&
+				!queryable.Reserved[p.Name] && queryable.Simple(p.Type)
 		}
 		for i := range coll.Properties {
 			p := &coll.Properties[i]
@@ -418,12 +422,12 @@ func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
 			if n == 0 {
 				continue
 			}
-			title := c.TitleOf(coll)
+			title := coll.TitleIn(c.Lang)
 			if n > 0 {
 				title = page.InDigits(strconv.Itoa(n), c.Lang) + " " + page.InsideSentence(title)
 			}
 			text := c.Text("item.parts-link", title, name)
-			if by := c.ColumnOf(p).Title; slices.ContainsFunc(coll.Properties,
+			if by := p.TitleIn(c.Lang); slices.ContainsFunc(coll.Properties,
 				func(x store.Property) bool { return x.Name != p.Name && leads(&x) }) {
 				text += " (" + by + ")"
 			}
@@ -436,7 +440,7 @@ func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
 
 // countOf returns how many features of a collection have that value; -1 if counting would take long.
 func (c *call) countOf(coll *store.Collection, p *store.Property, value string) (n int, err error) {
-	e, err := server.Equals(p, value, c.Zone())
+	e, err := queryable.Equals(p, value, c.Zone())
 	if err == nil {
 		e, err = cql2.Check(e, coll)
 	}
@@ -464,8 +468,8 @@ func (c *call) itemHref(id string) string {
 
 // sortable is a column header that sorts the table: first ascending, then descending.
 func (c *call) sortable(p *store.Property) server.Column {
-	col := c.ColumnOf(p)
-	if !server.Simple(p.Type) {
+	col := server.ColumnOf(p, c.Lang)
+	if !queryable.Simple(p.Type) {
 		return col
 	}
 	by := p.Name
@@ -483,7 +487,7 @@ func (c *call) sortable(p *store.Property) server.Column {
 }
 
 func inputType(p *store.Property) string {
-	switch t, format := server.JsonType(p.Type); {
+	switch t, format := schema.TypeOf(p.Type); {
 	case format == "date":
 		return "date"
 	case t == "boolean":

@@ -42,7 +42,7 @@ func (c *call) itemList(p *store.Page, full bool) (*itemList, error) {
 		return nil, err
 	}
 	doc := map[string]any{"@type": "ItemList", "@id": c.Base() + "/collections/" + c.Collection.ID + "/items",
-		"name": c.TitleOf(c.Collection)}
+		"name": c.Collection.TitleIn(c.Lang)}
 	if p.Matched >= 0 {
 		doc["numberOfItems"] = p.Matched
 	}
@@ -66,9 +66,9 @@ func (l *itemList) append(dst []byte, f *store.Feature) ([]byte, error) {
 	}
 	l.begun = true
 	if l.full {
-		return l.enc.AppendJSONLDNode(dst, f, l.c.ItemAddress(f.Public()))
+		return l.enc.AppendJSONLDNode(dst, f, l.c.Item(l.c.Collection.ID, f.Public()))
 	}
-	return l.enc.AppendJSONLDItem(dst, f, l.c.ItemAddress(f.Public()))
+	return l.enc.AppendJSONLDItem(dst, f, l.c.Item(l.c.Collection.ID, f.Public()))
 }
 
 // document returns the list with its members.

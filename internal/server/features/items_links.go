@@ -3,6 +3,7 @@ package features
 import (
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/links"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -10,17 +11,17 @@ import (
 // itemsLinks returns the links of a page of features, in the order that clients expect.
 func (c *call) itemsLinks(p *store.Page) []ogcapi.Link {
 	path := "/collections/" + c.Collection.ID + "/items"
-	links := c.AppendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+server.MoreLinks), path, c.Others())
+	list := c.AppendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+links.MoreLinks), path, c.Others())
 	page := func(rel, title string, cur store.Cursor) {
 		if cur != "" {
-			links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title,
+			list = append(list, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title,
 				Href: c.pageHref(path, cur)})
 		}
 	}
 	page("prev", "Items (prev)", p.Prev)
 	page("next", "Items (next)", p.Next)
-	links = append(links, c.versionsLink("")...)
-	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.TitleOf(c.Collection),
+	list = append(list, c.versionsLink("")...)
+	return append(list, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.Collection.TitleIn(c.Lang),
 		Href: c.Base() + "/collections/" + c.Collection.ID})
 }
 

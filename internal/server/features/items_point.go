@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/server"
+	"grense/internal/server/queryable"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -24,7 +25,7 @@ var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\
 // may come first if only that order lies within the data.
 func (c *call) soughtPoint() (href string, ok bool) {
 	m := aPoint.FindStringSubmatch(strings.TrimSpace(server.First(c.Values["q"])))
-	all := c.Divisions()
+	all := c.Catalog.Areas()
 	if m == nil || len(all) == 0 {
 		return "", false
 	}
@@ -58,9 +59,9 @@ func (c *call) ungrouped() (href string, ok bool) {
 	}
 	values := maps.Clone(c.Values)
 	for name := range c.Values {
-		p, _ := c.Forgiving(name)
+		p, _ := queryable.Forgiving(c.Collection, name)
 		if v := server.First(c.Values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) &&
-			server.GroupedNumber.MatchString(v) {
+			queryable.GroupedNumber.MatchString(v) {
 			values[name], ok = []string{strings.ReplaceAll(v, ",", "")}, true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -129,7 +130,7 @@ var paramBBox = &server.Param{Name: "bbox",
 var paramBBoxCRS = &server.Param{Name: "bbox-crs", Own: true, Define: server.DefineCRS,
 	Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: server.SchemaURI,
 	Parse: server.Into(func(c *server.Call, p *server.ItemsParams, v []string) (err error) {
-		p.BboxCRS, _, err = c.ParseCRS("bbox-crs", v[0])
+		p.BboxCRS, _, err = server.ParseCRS(c.Collection, "bbox-crs", v[0])
 		return err
 	})}
 
@@ -138,7 +139,7 @@ var paramCRS = &server.Param{Name: "crs", Own: true, Define: server.DefineCRS,
 	Schema:      server.SchemaURI,
 	Parse: server.Into(func(c *server.Call, to server.WritesFeatures, v []string) (err error) {
 		p := to.Output()
-		p.Crs, p.CrsURI, err = c.ParseCRS("crs", v[0])
+		p.Crs, p.CrsURI, err = server.ParseCRS(c.Collection, "crs", v[0])
 		return err
 	})}
 
@@ -333,7 +334,7 @@ func sortableNames(coll *store.Collection) []string {
 }
 
 // sortable reports whether features can be sorted by a property.
-func sortable(p *store.Property) bool { return !p.Hidden && server.Simple(p.Type) && p.Path == nil }
+func sortable(p *store.Property) bool { return !p.Hidden && queryable.Simple(p.Type) && p.Path == nil }
 
 // hasTimes reports whether a feature of a collection can be requested at a time: it has versions, or its id may be a
 // code of a history.

@@ -15,7 +15,8 @@ func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if doc, err = enc.AppendJSONLD(nil, f, c.ItemAddress(f.Public())); err != nil || len(doc) <= linkedMost {
+		if doc, err = enc.AppendJSONLD(nil, f, c.Item(c.Collection.ID, f.Public())); err != nil ||
+			len(doc) <= linkedMost {
 			return doc, err
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"grense/internal/format/gml"
 	"grense/internal/format/output"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/schema"
 	"grense/internal/store"
 )
 
@@ -19,23 +21,24 @@ func (s *surface) schema(c *call) (*server.Answer, error) { return c.schemaAnswe
 func (s *surface) queryables(c *call) (*server.Answer, error) { return c.schemaAnswer("queryables") }
 
 func (c *call) schemaAnswer(kind string) (*server.Answer, error) {
-	doc := server.SchemaDoc(c.Call, kind)
+	w := schema.Writer{Lang: c.Lang, Base: c.Base()}
+	doc := w.Doc(c.Collection, kind)
 	var derived ogcapi.SchemaProperties
 	for i := range c.Collection.Derived {
 		if p := &c.Collection.Derived[i]; p.Path == nil {
 			derived = append(derived, c.derivedID(p, kind))
 		} else if kind == "queryables" {
-			doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
+			doc.Properties = append(doc.Properties, w.Property(c.Collection, p, kind))
 		}
 	}
 	doc.Properties = append(derived, doc.Properties...)
-	if c.Format.F == server.AsXSD.F {
+	if c.Format.F == media.XSD.F {
 		text, err := gml.Schema(output.Options{Collection: c.Collection, Address: c.Base() + "/collections/" +
 			c.Collection.ID})
 		if err != nil {
 			return nil, err
 		}
-		return &server.Answer{Raw: map[string][]byte{server.AsXSD.F: text},
+		return &server.Answer{Raw: map[string][]byte{media.XSD.F: text},
 			Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind)}, nil
 	}
 	return &server.Answer{JSON: doc, Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind),
@@ -54,7 +57,7 @@ type schemaView struct {
 func (c *call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
 	if kind != "schema" {
-		typ, _ := server.JsonType(p.Type)
+		typ, _ := schema.TypeOf(p.Type)
 		out.Type = ogcapi.Types{typ}
 	}
 	return out

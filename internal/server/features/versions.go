@@ -13,6 +13,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -122,14 +123,14 @@ func (l *versionList) memento(n int) string {
 // mementoHref returns the permanent address of a version: the feature with the start as datetime. f is the
 // representation; "" for a negotiated one.
 func (c *call) mementoHref(l *versionList, n int, f string) string {
-	href := c.ItemAddress(l.id) + "?datetime=" + wire.QueryEscape(l.all[n].start)
+	href := c.Item(c.Collection.ID, l.id) + "?datetime=" + wire.QueryEscape(l.all[n].start)
 	if f != "" {
 		href += "&f=" + f
 	}
 	return href
 }
 
-func (c *call) timeMapHref(id string) string { return c.ItemAddress(id) + "/versions" }
+func (c *call) timeMapHref(id string) string { return c.Item(c.Collection.ID, id) + "/versions" }
 
 // versionAsked is the version that a request selects.
 type versionAsked struct {
@@ -169,7 +170,7 @@ func (c *call) soughtVersion(id string) (*versionAsked, error) {
 		}
 		if p.At != nil {
 			return nil, problem.Invalidf("datetime", server.First(c.Values["datetime"]),
-				"the id %s names one version; leave out datetime, or ask %s", id, c.ItemAddress(of))
+				"the id %s names one version; leave out datetime, or ask %s", id, c.Item(c.Collection.ID, of))
 		}
 		at, _ := l.time(l.all[n].start)
 		return &versionAsked{versionList: l, n: n, byID: true, dated: true, id: id, moment: at.In(c.Zone())}, nil
@@ -212,7 +213,7 @@ func (c *call) goneVersion(l *versionList, at *time.Time) error {
 			cmp.Or(e.Name, l.id), when, what, c.timeMapHref(l.id))
 	}
 	e.Links = slices.DeleteFunc(e.Links, func(x ogcapi.Link) bool { return x.Rel == "version-history" })
-	e.Links = append(e.Links, ogcapi.Link{Rel: "latest-version", Type: server.AsGeoJSON.Media,
+	e.Links = append(e.Links, ogcapi.Link{Rel: "latest-version", Type: media.GeoJSON.Media,
 		Title: "The last version", Href: c.mementoHref(l, last, "")})
 	e.Links = append(e.Links, c.timeMapLinks(l.id)...)
 	return e
@@ -237,28 +238,28 @@ func (c *call) endedEntity(id string) (*server.Retired, error) {
 
 func (c *call) timeMapLinks(id string) []ogcapi.Link {
 	return []ogcapi.Link{
-		{Rel: "timemap", Type: server.AsLinkFormat.Media, Title: "All versions, for programs",
-			Href: c.timeMapHref(id) + "?f=" + server.AsLinkFormat.F},
-		{Rel: "timemap", Type: server.AsJSON.Media, Title: "All versions as JSON", Href: c.timeMapHref(id)},
-		{Rel: "version-history", Type: server.AsJSON.Media, Title: "All versions", Href: c.timeMapHref(id)},
+		{Rel: "timemap", Type: media.LinkFormat.Media, Title: "All versions, for programs",
+			Href: c.timeMapHref(id) + "?f=" + media.LinkFormat.F},
+		{Rel: "timemap", Type: media.JSON.Media, Title: "All versions as JSON", Href: c.timeMapHref(id)},
+		{Rel: "version-history", Type: media.JSON.Media, Title: "All versions", Href: c.timeMapHref(id)},
 	}
 }
 
 // versionLinks returns the links of a response with one version.
 func (c *call) versionLinks(v *versionAsked) []ogcapi.Link {
 	links := []ogcapi.Link{
-		{Rel: "canonical", Type: server.AsGeoJSON.Media, Title: "This version",
+		{Rel: "canonical", Type: media.GeoJSON.Media, Title: "This version",
 			Href: c.mementoHref(v.versionList, v.n, "")},
-		{Rel: "original", Type: server.AsGeoJSON.Media, Title: "The feature, as it is now",
-			Href: c.ItemAddress(v.versionList.id)},
+		{Rel: "original", Type: media.GeoJSON.Media, Title: "The feature, as it is now",
+			Href: c.Item(c.Collection.ID, v.versionList.id)},
 	}
 	links = append(links, c.timeMapLinks(v.versionList.id)...)
 	if v.n > 0 {
-		links = append(links, ogcapi.Link{Rel: "predecessor-version", Type: server.AsGeoJSON.Media,
+		links = append(links, ogcapi.Link{Rel: "predecessor-version", Type: media.GeoJSON.Media,
 			Title: "The version before", Href: c.mementoHref(v.versionList, v.n-1, "")})
 	}
 	if v.n < len(v.all)-1 {
-		links = append(links, ogcapi.Link{Rel: "successor-version", Type: server.AsGeoJSON.Media,
+		links = append(links, ogcapi.Link{Rel: "successor-version", Type: media.GeoJSON.Media,
 			Title: "The version after", Href: c.mementoHref(v.versionList, v.n+1, "")})
 	}
 	return links
@@ -358,10 +359,10 @@ func (s *surface) versions(c *call, w http.ResponseWriter) error {
 			a.Links = append(a.Links, x.Link)
 		}
 	}
-	if c.Format.F == server.AsLinkFormat.F {
-		a.Raw = map[string][]byte{server.AsLinkFormat.F: linkFormat(doc.Links)}
+	if c.Format.F == media.LinkFormat.F {
+		a.Raw = map[string][]byte{media.LinkFormat.F: linkFormat(doc.Links)}
 	}
-	if c.Format.F == server.AsHTML.F {
+	if c.Format.F == media.HTML.F {
 		view, err := c.timeMapView(l)
 		if err != nil {
 			return err
@@ -379,10 +380,10 @@ func (c *call) timeMap(l *versionList) timeMapDoc {
 		"/versions") {
 		add("", x)
 	}
-	add("", ogcapi.Link{Rel: "original", Type: server.AsGeoJSON.Media, Href: c.ItemAddress(l.id)})
+	add("", ogcapi.Link{Rel: "original", Type: media.GeoJSON.Media, Href: c.Item(c.Collection.ID, l.id)})
 	last := len(l.all) - 1
 	for i := range l.all {
-		x := ogcapi.Link{Rel: "memento", Type: server.AsGeoJSON.Media, Href: c.mementoHref(l, i, "")}
+		x := ogcapi.Link{Rel: "memento", Type: media.GeoJSON.Media, Href: c.mementoHref(l, i, "")}
 		if i == 0 {
 			x.Rel = "first"
 			add("", x)
@@ -417,7 +418,7 @@ func linkFormat(links []mementoLink) []byte {
 }
 
 func (c *call) timeMapView(l *versionList) (*timeMapView, error) {
-	v := &timeMapView{ID: l.id, Href: c.AsPage(c.ItemAddress(l.id))}
+	v := &timeMapView{ID: l.id, Href: c.AsPage(c.Item(c.Collection.ID, l.id))}
 	rows := make([]store.Row, len(l.all))
 	want := store.Want{Properties: []string{}, NoGeometry: true}
 	if p, ok := c.Collection.Find(c.Collection.TitleProperty); ok && !p.Hidden {
@@ -430,7 +431,7 @@ func (c *call) timeMapView(l *versionList) (*timeMapView, error) {
 		v.Rows = v.Rows[:0]
 		return c.s.Store.Fetch(ctx, c.Collection.ID, rows, want, func(f *store.Feature) error {
 			n := len(v.Rows)
-			r := timeMapRow{From: l.all[n].start, To: l.all[n].end, Href: c.mementoHref(l, n, server.AsHTML.F)}
+			r := timeMapRow{From: l.all[n].start, To: l.all[n].end, Href: c.mementoHref(l, n, media.HTML.F)}
 			if len(f.Values) > 0 && f.Values[0] != nil {
 				r.Title, r.Lang = server.Cell(f.Values[0]),
 					server.Foreign(server.LanguageOfName(c.Collection.TitleProperty), c.Lang)

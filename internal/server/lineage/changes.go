@@ -14,6 +14,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 	"grense/internal/state"
@@ -161,12 +162,12 @@ func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 	a := &server.Answer{JSON: doc, Links: doc.Links}
 	var err error
 	switch c.Format.F {
-	case server.AsAtom.F:
-		a.Raw = map[string][]byte{server.AsAtom.F: nil}
-		a.Raw[server.AsAtom.F], err = c.atom(doc)
-	case server.AsJSONFeed.F:
+	case media.Atom.F:
+		a.Raw = map[string][]byte{media.Atom.F: nil}
+		a.Raw[media.Atom.F], err = c.atom(doc)
+	case media.JSONFeed.F:
 		a.Raw = map[string][]byte{}
-		a.Raw[server.AsJSONFeed.F], err = wire.Marshal(c.jsonFeed(doc))
+		a.Raw[media.JSONFeed.F], err = wire.Marshal(c.jsonFeed(doc))
 	default:
 		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.Crumbs(""), Data: c.changesView(doc)}
 	}
@@ -180,7 +181,7 @@ func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 func (c *call) changeTitle(d *changeDoc) string {
 	what := d.Collection
 	if coll, ok := c.Catalog.Collection(d.Collection); ok && coll.Public {
-		what = c.TitleOf(coll)
+		what = coll.TitleIn(c.Lang)
 	}
 	switch {
 	case d.Title != "" && d.Title != d.ID:
@@ -328,7 +329,7 @@ func (c *call) changesView(doc *changesDoc) changesView {
 		row := changeRow{changeDoc: d, When: d.Recorded, What: c.Text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title,
 			Of: d.Collection}
 		if coll, ok := c.s.Store.Catalog().Collection(d.Collection); ok {
-			row.Of = c.TitleOf(coll)
+			row.Of = coll.TitleIn(c.Lang)
 		}
 		if d.ID != "" && d.ID != d.Title && !strings.Contains(d.Title, " → ") {
 			row.Name = strings.TrimSpace(d.Title + " " + d.ID)

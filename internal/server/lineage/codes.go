@@ -12,6 +12,8 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/codes"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 )
@@ -68,35 +70,35 @@ func (s *Surface) schemes(c *call) (*server.Answer, error) {
 	}
 	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.SelfLinks("/codes")}
 	rows := [][]string{{"scheme", "codes", "known_from"}}
-	var links []page.Crumb
+	var list []page.Crumb
 	for _, x := range h.Schemes() {
 		path := "/codes/" + wire.PathEscape(x.ID)
 		e := codeScheme{ID: x.ID, Codes: len(x.On(c.Today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
-			{Rel: "item", Type: server.AsJSON.Media, Title: x.ID, Href: c.Base() + path},
-			{Rel: "item", Type: server.AsCSV.Media, Title: x.ID, Href: c.Base() + path + "?f=csv"},
-			{Rel: "item", Type: server.AsHTML.Media, Title: x.ID, Href: c.Base() + path + "?f=html",
-				Hreflang: server.Hreflang}}}
+			{Rel: "item", Type: media.JSON.Media, Title: x.ID, Href: c.Base() + path},
+			{Rel: "item", Type: media.CSV.Media, Title: x.ID, Href: c.Base() + path + "?f=csv"},
+			{Rel: "item", Type: media.HTML.Media, Title: x.ID, Href: c.Base() + path + "?f=html",
+				Hreflang: links.Hreflang}}}
 		doc.Schemes = append(doc.Schemes, e)
 		rows = append(rows, []string{e.ID, strconv.Itoa(e.Codes), e.KnownFrom})
-		links = append(links, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.HtmlHref(path)})
+		list = append(list, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.HtmlHref(path)})
 	}
 	a := &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{
 		Name: "schemes", Title: c.Text("codes.title"), Crumbs: c.Crumbs(""),
-		Data: struct{ Schemes []page.Crumb }{links},
+		Data: struct{ Schemes []page.Crumb }{list},
 	}}
 	return a, c.addRows(a, rows)
 }
 
 // addRows adds the CSV representation (RFC 4180), if the client requests it.
 func (c *call) addRows(a *server.Answer, rows [][]string) error {
-	if c.Format.F != server.AsCSV.F {
+	if c.Format.F != media.CSV.F {
 		return nil
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
 	err := w.WriteAll(rows)
-	a.Raw = map[string][]byte{server.AsCSV.F: b.Bytes()}
+	a.Raw = map[string][]byte{media.CSV.F: b.Bytes()}
 	return err
 }
 

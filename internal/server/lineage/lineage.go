@@ -10,6 +10,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/codes"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 )
@@ -119,7 +120,7 @@ func (s *Surface) code(c *call) (*server.Answer, error) {
 	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
 	last := all[len(all)-1]
 	if coll := c.CollectionOf(scheme.ID); coll != nil && last.To == 0 {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: server.AsGeoJSON.Media, Title: last.Name,
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: media.GeoJSON.Media, Title: last.Name,
 			Href: c.Base() + "/collections/" + coll.ID + "/items/" + wire.PathEscape(code)})
 	}
 	title := page.Capital(c.Text("code.title", scheme.ID, code))
@@ -207,11 +208,11 @@ func (s *Surface) lineage(c *call, w http.ResponseWriter) error {
 					Href: c.VersionHref(scheme.ID, m.Version)})
 		}
 	}
-	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: server.AsJSON.Media,
-		Title: c.TitleOf(c.Collection),
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: media.JSON.Media,
+		Title: c.Collection.TitleIn(c.Lang),
 		Href:  c.Base() + "/collections/" + c.Collection.ID})
 	if doc.Division.Href != "" {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: server.AsGeoJSON.Media, Title: v.Name,
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: media.GeoJSON.Media, Title: v.Name,
 			Href: doc.Division.Href})
 	}
 	title := c.Text("lineage.title", v.Code, v.Name)
@@ -257,12 +258,13 @@ type codeHistoryRow struct {
 func (c *call) codeView(doc codeHistoryDoc) codeView {
 	v := codeView{codeHistoryDoc: doc}
 	for _, m := range doc.Meanings {
-		row := codeHistoryRow{divisionDoc: m, Leads: c.RefCrumbs(m.Became), From: c.RefCrumbs(m.Was)}
+		row := codeHistoryRow{divisionDoc: m, Leads: server.RefCrumbs(&c.Set, m.Became),
+			From: server.RefCrumbs(&c.Set, m.Was)}
 		if m.Href != "" {
 			row.Page = c.AsPage(m.Href)
 		}
 		if m.Ended != "" {
-			row.Fate = c.KindText(m.Ended)
+			row.Fate = server.KindText(c.Lang, m.Ended)
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -287,7 +289,7 @@ func (c *call) lineageView(doc *lineageDoc) *lineageView {
 	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(doc.Division.Scheme,
 		append(slices.Clone(doc.Predecessors), doc.Successors...))}
 	if doc.Until != nil {
-		v.Now = c.RefCrumbs(doc.Until.Codes)
+		v.Now = server.RefCrumbs(&c.Set, doc.Until.Codes)
 	}
 	if doc.Division.Href != "" {
 		v.Feature = c.AsPage(doc.Division.Href)
@@ -298,7 +300,7 @@ func (c *call) lineageView(doc *lineageDoc) *lineageView {
 // timeline returns the events as rows of a page.
 func (c *call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 	for _, e := range events {
-		row := timelineRow{Date: e.Date, Kind: c.KindText(e.Kind)}
+		row := timelineRow{Date: e.Date, Kind: server.KindText(c.Lang, e.Kind)}
 		add := func(to *[]page.Crumb, code, name string) {
 			x := page.Crumb{Title: strings.TrimSpace(code + " " + name), Href: c.AsPage(c.CodeHref(scheme, code))}
 			if code != "" && !slices.Contains(*to, x) {

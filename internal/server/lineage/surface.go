@@ -9,6 +9,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/server"
 	"grense/internal/server/codes"
+	"grense/internal/server/media"
 )
 
 // Surface serves the routes and records changes. Pass its method Routes to server.New.
@@ -41,9 +42,9 @@ func (s *Surface) Routes(k *server.Kit, h *codes.Codes) []server.Route {
 	if s.recorder = s.newRecorder(); s.recorder != nil {
 		k.OnReload(s.recorder.Wake)
 	}
-	pages := []server.Format{server.AsJSON, server.AsHTML}
-	tables := []server.Format{server.AsJSON, server.AsCSV, server.AsHTML}
-	feeds := []server.Format{server.AsJSON, server.AsAtom, server.AsJSONFeed, server.AsHTML}
+	pages := []media.Format{media.JSON, media.HTML}
+	tables := []media.Format{media.JSON, media.CSV, media.HTML}
+	feeds := []media.Format{media.JSON, media.Atom, media.JSONFeed, media.HTML}
 	return []server.Route{
 		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", After: "getVersions",
 			Tag: "History", Summary: "Lineage of a feature",

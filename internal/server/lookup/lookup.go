@@ -18,8 +18,10 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/points"
+	"grense/internal/server/queryable"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -47,7 +49,7 @@ type parent struct {
 // lookup writes the divisions that cover a point, the largest kind first. If there are none, it writes the nearest one.
 func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*lookupParams)
-	if c.Format.F == server.AsHTML.F && p.lon == nil && p.lat == nil {
+	if c.Format.F == media.HTML.F && p.lon == nil && p.lat == nil {
 		return c.lookupPage(w, nil, nil)
 	}
 	at, err := p.place()
@@ -68,7 +70,7 @@ func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 			return err
 		}
 	}
-	if c.Format.F == server.AsHTML.F {
+	if c.Format.F == media.HTML.F {
 		var nearest []*division
 		if near != nil {
 			if nearest, err = c.nearestOfEach(at, indexes, near); err != nil {
@@ -80,7 +82,7 @@ func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 	links := c.SelfLinks("/lookup")
 	c.lookupHeaders(w, links)
 	server.SetHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(covering)))
-	if same, err := c.Unchanged(w, c.lookupTag(covering, near)); same || err != nil {
+	if same, err := server.Unchanged(w, c.Request, c.lookupTag(covering, near)); same || err != nil {
 		return err
 	}
 	doc := c.appendLookup(wire.TakeBuffer(), covering, near, links)
@@ -295,7 +297,7 @@ func (c *call) nameDivision(d *division, values []any) {
 		if i++; i >= len(values) || values[i] == nil {
 			continue
 		}
-		switch other := c.RefersTo(p); {
+		switch other := server.RefersTo(c.Catalog, p); {
 		case p.Name == d.coll.TitleProperty:
 			d.title.Text = server.Cell(values[i])
 			if d.title.Lang == "" {
@@ -303,7 +305,7 @@ func (c *call) nameDivision(d *division, values []any) {
 			}
 		case lp != nil && p.Name == lp.Name:
 			d.title.Lang = server.Foreign(server.LanguageCode(server.Cell(values[i])), c.Lang)
-		case other != nil && other != d.coll && server.Simple(p.Type):
+		case other != nil && other != d.coll && queryable.Simple(p.Type):
 			d.parents = append(d.parents, parent{other.ID, server.Cell(values[i])})
 		}
 	}
@@ -390,8 +392,8 @@ func (c *call) encode(d *division) {
 	}
 	d.split = len(b)
 	links, _ := wire.Marshal([]ogcapi.Link{
-		{Rel: "canonical", Type: server.AsGeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
-		{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(d.coll), Href: c.Base() + "/collections/" +
+		{Rel: "canonical", Type: media.GeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
+		{Rel: "collection", Type: media.JSON.Media, Title: d.coll.TitleIn(c.Lang), Href: c.Base() + "/collections/" +
 			d.coll.ID}})
 	d.encoded = append(append(append(b, `,"links":`...), links...), '}')
 }

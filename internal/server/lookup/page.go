@@ -14,6 +14,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -61,7 +62,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 	}
 	pg := &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v, Script: v.Map != ""}
 	if !v.Asked {
-		pg.Without = server.AsJSON.F // JSON needs a point
+		pg.Without = media.JSON.F // JSON needs a point
 	}
 	doc, err := c.RenderPage(pg)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 }
 
 func (c *call) divisionView(d *division) divisionView {
-	v := divisionView{Kind: c.TitleOf(d.coll), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id,
+	v := divisionView{Kind: d.coll.TitleIn(c.Lang), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id,
 		Title: d.title}
 	v.Title.Href = c.HtmlHref(d.path)
 	if d.coll.Key.Property == "" {

@@ -8,6 +8,8 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 )
 
@@ -27,7 +29,7 @@ func (p *lookupParams) ProfileParam() *string { return &p.profile }
 func (p *lookupParams) LooksInto() []*store.Collection { return p.collections }
 
 func newLookupParams(c *server.Call) any {
-	return &lookupParams{crs: crs.CRS84, collections: c.Divisions()}
+	return &lookupParams{crs: crs.CRS84, collections: c.Catalog.Areas()}
 }
 
 var paramSearch = &server.Param{Name: "q", Own: true,
@@ -76,8 +78,8 @@ var paramLookupTime = &server.Param{Name: "datetime", Own: true,
 
 // coordinate parses a number. Forms of pages also accept a decimal comma and signs that people type.
 func coordinate(c *server.Call, name, v string) (*float64, error) {
-	if c.Values.Get("f") == server.AsHTML.F {
-		v = server.TypedNumber.Replace(v)
+	if c.Values.Get("f") == media.HTML.F {
+		v = queryable.TypedNumber.Replace(v)
 	}
 	x, ok := server.PlainNumber(v)
 	if !ok {

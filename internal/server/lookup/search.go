@@ -14,10 +14,13 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/queryable"
 	"grense/internal/server/wire"
 	"grense/internal/store"
+	"grense/internal/style"
 )
 
 // searchHits is the number of hits shown for each collection.
@@ -86,7 +89,7 @@ func (s *surface) search(c *call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.Format.ContentType())
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	c.DataHeaders(w)
-	if at := position(p.asked, c.holdsData); at != "" && c.Format.F == server.AsHTML.F {
+	if at := position(p.asked, c.holdsData); at != "" && c.Format.F == media.HTML.F {
 		h.Set("Location", c.HtmlHref("/lookup?"+at))
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
@@ -125,7 +128,7 @@ func (s *surface) search(c *call, w http.ResponseWriter) error {
 	if doc.Codes, err = c.CodesLike(strings.TrimSpace(p.asked)); err != nil {
 		return err
 	}
-	if c.Format.F != server.AsHTML.F {
+	if c.Format.F != media.HTML.F {
 		b, err := json.Marshal(doc)
 		if err != nil {
 			return err
@@ -138,7 +141,7 @@ func (s *surface) search(c *call, w http.ResponseWriter) error {
 // searchPage writes the HTML page of the hits.
 func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	view := searchView{searchDoc: doc, Searches: c.Searches(), Keyed: c.s.Config.Auth != "open"}
-	view.Ways = c.RefCrumbs(doc.Codes)
+	view.Ways = server.RefCrumbs(&c.Set, doc.Codes)
 	if len(doc.Groups) == 0 && doc.Codes == nil {
 		if view.Near, err = c.NearName(doc.Query, c.SearchOrder()); err != nil {
 			return err
@@ -241,7 +244,7 @@ func typedBy(coll *store.Collection) *store.Property {
 // same.
 func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool,
 	also cql2.Expr) (g searchGroup, err error) {
-	g = searchGroup{ID: coll.ID, Title: c.TitleOf(coll), one: c.OneOf(coll),
+	g = searchGroup{ID: coll.ID, Title: coll.TitleIn(c.Lang), one: c.OneOf(coll),
 		Href: c.HtmlHref("/collections/" + coll.ID + "/items")}
 	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
 	if terms != nil {
@@ -251,7 +254,7 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		if also != nil {
 			asked = cql2.And{words, also}
 		}
-		e, err := cql2.Check(asked, c.SchemaOf(coll))
+		e, err := cql2.Check(asked, server.SchemaOf(coll, c.Zone()))
 		if err != nil {
 			return g, err
 		}
@@ -308,7 +311,7 @@ func (g *searchGroup) label(coll *store.Collection, props []*store.Property, row
 		if period := cells[last:]; len(period) == 2 && period[0].Text+period[1].Text != "" {
 			about = append(about, strings.TrimSpace(period[0].Text+" – "+period[1].Text))
 		}
-		if len(about) == 0 || coll.Geometry != nil && server.Dimensions[coll.Geometry.Type] == 2 {
+		if len(about) == 0 || coll.Geometry != nil && style.Dimensions[coll.Geometry.Type] == 2 {
 			about = slices.Insert(about, 0, g.one)
 		}
 		h.About = strings.Join(about, ", ")
@@ -356,12 +359,12 @@ func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 	}
 	for i := range coll.Properties {
 		p := &coll.Properties[i]
-		if p.Hidden || !server.Simple(p.Type) {
+		if p.Hidden || !queryable.Simple(p.Type) {
 			continue
 		}
-		other := c.RefersTo(p)
+		other := server.RefersTo(c.Catalog, p)
 		if p.Name == "scheme" && coll.Versions != nil || p.CodeList == "/codelists/navneobjekttype" ||
-			p.CodeList == "/codelists/kommune" || other != nil && server.Dimensions[geometryType(other)] == 2 &&
+			p.CodeList == "/codelists/kommune" || other != nil && style.Dimensions[geometryType(other)] == 2 &&
 			p.CodeList != "/codelists/fylke" {
 			out = append(out, p)
 		}
@@ -372,7 +375,7 @@ func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 // holdsData reports whether a position, in degrees, lies within the extent of a collection of areas.
 func (c *call) holdsData(lat, lon float64) bool {
 	return slices.ContainsFunc(c.Catalog.Collections, func(x *store.Collection) bool {
-		return x.Public && server.Dimensions[geometryType(x)] == 2 && x.Extent != nil &&
+		return x.Public && style.Dimensions[geometryType(x)] == 2 && x.Extent != nil &&
 			x.Extent.Contains(orb.Point{lon, lat})
 	})
 }

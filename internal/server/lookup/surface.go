@@ -7,6 +7,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/codes"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/server/points"
@@ -60,14 +61,14 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, p *p
 			Data: true,
 			Params: []*server.Param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime,
 				server.ParamProfile},
-			New: newLookupParams, Formats: []server.Format{server.AsGeoJSON, server.AsHTML},
+			New: newLookupParams, Formats: []media.Format{media.GeoJSON, media.HTML},
 			Schema: server.SchemaNamed("lookup"), Stream: s.stream(s.lookup), Kept: true, Form: s.form(s.lookupForm)},
 		{Path: "/search", Op: "search", After: "lookup", Tag: "Data", Summary: "Search in all collections",
 			Description: "The best hits of each collection, divisions first, with their type and location. A word " +
 				"for a kind of division (kommune, fylke, county and the like) selects the collection, a word for a " +
 				"type of place (by, farm) the places of that type. The page of a position redirects to /lookup.",
 			Data: true, Params: []*server.Param{paramSearch}, New: newSearchParams,
-			Formats: []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("search"),
+			Formats: []media.Format{media.JSON, media.HTML}, Schema: server.SchemaNamed("search"),
 			Stream: s.stream(s.search), Form: s.form(s.searchForm)},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/drawing"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/tiles"
 	"grense/internal/server/wire"
@@ -32,7 +33,7 @@ func (s *surface) picture(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	if c.Format.F == server.AsHTML.F {
+	if c.Format.F == media.HTML.F {
 		return c.page(w)
 	}
 	return c.answer(w, v)
@@ -64,13 +65,13 @@ func (c *call) answer(w http.ResponseWriter, v *view) error {
 	if at := c.moment(); at != "" {
 		h.Set("Content-Datetime", at)
 	}
-	if same, err := c.Unchanged(w, tagOf(body)); same || err != nil {
+	if same, err := server.Unchanged(w, c.Request, tagOf(body)); same || err != nil {
 		return err
 	}
 	if c.Format.F == asSVG.F {
 		return c.WriteOnce(w, body)
 	}
-	return c.WritePlain(w, body)
+	return c.WriteAs(w, body, "")
 }
 
 // tagOf is the validator of a picture.
@@ -357,7 +358,7 @@ func (c *call) paint(pixels int, draw func(context.Context) (*render.Drawing, er
 	}
 	if pixels > manyPixels {
 		cost = store.CostScan
-		if err := c.Large(); err != nil {
+		if err := c.Large(c.Request.Context()); err != nil {
 			return nil, err
 		}
 	}
@@ -394,7 +395,7 @@ func (c *call) encoded(d *render.Drawing) (body []byte, err error) {
 // title returns the title of the map.
 func (c *call) title() string {
 	if c.Collection != nil {
-		return c.TitleOf(c.Collection)
+		return c.Collection.TitleIn(c.Lang)
 	}
 	return c.s.Config.Service.Title.In(c.Lang)
 }

@@ -32,13 +32,13 @@ func (s *surface) legend(c *call, w http.ResponseWriter) error {
 	h := w.Header()
 	c.DataHeaders(w)
 	h.Set("Content-Type", c.Format.ContentType())
-	if same, err := c.Unchanged(w, tagOf(body)); same || err != nil {
+	if same, err := server.Unchanged(w, c.Request, tagOf(body)); same || err != nil {
 		return err
 	}
 	if c.Format.F == asSVG.F {
 		return c.WriteOnce(w, body)
 	}
-	return c.WritePlain(w, body)
+	return c.WriteAs(w, body, "")
 }
 
 func (c *call) legendDrawing() (*render.Drawing, error) {
@@ -49,9 +49,9 @@ func (c *call) legendDrawing() (*render.Drawing, error) {
 	}
 	for i, at := range c.p.Calls() {
 		top := legendPad + i*legendRow
-		dimension := server.Dimensions[at.Collection.Geometry.Type] // of any kind: as points
+		dimension := style.Dimensions[at.Collection.Geometry.Type] // of any kind: as points
 		m.Sources[at.Collection.ID] = sample(dimension, float64(legendPad), float64(top+4), k)
-		caption := render.Caption{Text: c.TitleOf(at.Collection), Size: legendText * k, Color: c.inkOf(),
+		caption := render.Caption{Text: at.Collection.TitleIn(c.Lang), Size: legendText * k, Color: c.inkOf(),
 			At: render.Point{X: float32(k * (2*legendPad + legendSample)), Y: float32(k * float64(top+20))}}
 		m.Captions = append(m.Captions, caption)
 		m.Width = max(m.Width, legendWidth(caption, k))

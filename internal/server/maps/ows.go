@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/store"
 )
 
@@ -24,7 +25,7 @@ type oldCall struct {
 func (s *surface) oldRoute(path, op, summary string, h func(*oldCall, http.ResponseWriter) error) server.Route {
 	return server.Route{Path: path, Op: op, Summary: summary, Root: true, Hidden: true, Lenient: true,
 		Scope: server.ScopeTiles, KeyParam: s.Config.Compat.KeyParameter, NoAccept: true, New: newMapParams,
-		Formats: []server.Format{asPNG},
+		Formats: []media.Format{asPNG},
 		Stream: s.stream(func(c *call, w http.ResponseWriter) error {
 			x := &oldCall{c, map[string]string{}}
 			for name, v := range c.Values {
@@ -44,8 +45,9 @@ func (x *oldCall) admit(layers string) error {
 			h.Set("X-API-Key", key)
 		}
 	}
-	if i := slices.IndexFunc(x.Tiled(nil), func(c *store.Collection) bool { return c.ID == layers }); i >= 0 {
-		x.Collection = x.Tiled(nil)[i]
+	all := server.Tiled(x.Catalog, nil)
+	if i := slices.IndexFunc(all, func(c *store.Collection) bool { return c.ID == layers }); i >= 0 {
+		x.Collection = all[i]
 		defer func() { x.Collection = nil }()
 	}
 	return x.s.Authorize(x.Call)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"grense/internal/server"
+	"grense/internal/server/media"
+	"grense/internal/server/styles"
 	"grense/internal/server/tiles"
 	"grense/internal/style"
 )
@@ -15,14 +17,14 @@ func (c *call) rules() ([]*style.Rules, error) {
 	if c.file != nil {
 		return c.file.Rules()
 	}
-	s := &style.Style{Version: 8, Layers: style.Divisions(c.StyleData(c.p.Collections()),
+	s := &style.Style{Version: 8, Layers: style.Divisions(styles.Data(c.Catalog, c.p.Collections()),
 		style.Drawing{Theme: c.p.theme, Fonts: true})}
 	return s.Rules()
 }
 
 // styled answers with a map in a style of the list (OGC 20-058, 14).
 func (s *surface) styled(c *call, w http.ResponseWriter) error {
-	m, err := c.Style(c.PathParam("styleId"))
+	m, err := c.s.Styles.Find(c.Catalog, c.Collection, c.PathParam("styleId"))
 	if err != nil {
 		return err
 	}
@@ -58,8 +60,8 @@ func (s *surface) styledRoutes(params []*server.Param) (list []server.Route) {
 			Summary:     "A map of " + of.what + " in a style",
 			Description: "A map as a picture, drawn as a style of the list says (OGC 20-058).",
 			Data:        true, Scope: server.ScopeTiles, Drawn: of.path != "", Params: params, New: newMapParams,
-			Values:  map[string]func(*server.Call) []string{"styleId": (*server.Call).StyleIDs},
-			Formats: []server.Format{asPNG, asJPEG, asSVG}, Stream: s.stream(s.styled), Kept: true,
+			Values:  map[string]func(*server.Call) []string{"styleId": s.styleIDs},
+			Formats: []media.Format{asPNG, asJPEG, asSVG}, Stream: s.stream(s.styled), Kept: true,
 			Classes: []string{maps1 + "styled-map"}}
 		if !r.Drawn {
 			r.Params = append([]*server.Param{tiles.ParamCollections}, params...)
@@ -67,4 +69,9 @@ func (s *surface) styledRoutes(params []*server.Param) (list []server.Route) {
 		list = append(list, r)
 	}
 	return list
+}
+
+// styleIDs returns the ids of the styles of the route.
+func (s *surface) styleIDs(c *server.Call) []string {
+	return s.Styles.For(c.Catalog, c.Collection).IDs()
 }

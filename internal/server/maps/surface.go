@@ -8,7 +8,9 @@ import (
 
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/points"
+	"grense/internal/server/styles"
 	"grense/internal/server/tiles"
 	"grense/internal/style"
 )
@@ -31,8 +33,8 @@ type call struct {
 	s *surface
 	p *mapParams
 
-	style *server.MapStyle // that the path names; nil: none
-	file  *style.Style     // layers of one that is not ours
+	style *styles.Style // that the path names; nil: none
+	file  *style.Style  // layers of one that is not ours
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
@@ -44,15 +46,15 @@ func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.
 
 // Representations.
 var (
-	asPNG  = server.Format{F: "png", Media: "image/png", Alias: "image/png", Binary: true}
-	asJPEG = server.Format{F: "jpeg", Media: "image/jpeg", Alias: "jpg", Binary: true}
-	asSVG  = server.Format{F: "svg", Media: "image/svg+xml", Alias: "image/svg+xml"}
+	asPNG  = media.Format{F: "png", Media: "image/png", Alias: "image/png", Binary: true}
+	asJPEG = media.Format{F: "jpeg", Media: "image/jpeg", Alias: "jpg", Binary: true}
+	asSVG  = media.Format{F: "svg", Media: "image/svg+xml", Alias: "image/svg+xml"}
 )
 
 // Routes returns the routes of maps.
 func Routes(k *server.Kit, m *drawing.Maps, p *points.Indexes) []server.Route {
 	s := &surface{Kit: k, drawing: m, points: p}
-	forms := []server.Format{asPNG, asJPEG, asSVG, server.AsHTML}
+	forms := []media.Format{asPNG, asJPEG, asSVG, media.HTML}
 	params := append(append([]*server.Param{}, mapParameters...), tiles.Filters...)
 	tileParams := append(append([]*server.Param{}, sizeParameters...), tiles.Filters...)
 	whole := append([]*server.Param{tiles.ParamCollections}, params...)
@@ -79,7 +81,7 @@ func Routes(k *server.Kit, m *drawing.Maps, p *points.Indexes) []server.Route {
 			Description: "A tile of the map of a collection as a picture, of 256 by 256 pixels or as many as are " +
 				"asked for.",
 			Data: true, Scope: server.ScopeTiles, Drawn: true, Params: tileParams, New: newTileParams,
-			Formats: []server.Format{asPNG, asJPEG},
+			Formats: []media.Format{asPNG, asJPEG},
 			Stream:  s.stream(s.tile), Kept: true},
 		{Path: "/map/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "all.dataset.map.getTile",
 			After: "collection.map.getTile", Values: tiles.Here, Tag: "Maps",
@@ -88,17 +90,17 @@ func Routes(k *server.Kit, m *drawing.Maps, p *points.Indexes) []server.Route {
 				"are asked for.",
 			Data: true, Scope: server.ScopeTiles, Params: append([]*server.Param{tiles.ParamCollections},
 				tileParams...), New: newTileParams,
-			Formats: []server.Format{asPNG, asJPEG}, Stream: s.stream(s.tile), Kept: true},
+			Formats: []media.Format{asPNG, asJPEG}, Stream: s.stream(s.tile), Kept: true},
 		{Path: "/collections/{collectionId}/legend", Op: "getLegend", After: "all.dataset.map.getTile", Tag: "Maps",
 			Summary:     "Legend of the map of a collection",
 			Description: "What the symbols on the map of the collection look like.",
-			Drawn:       true, Params: lookParameters, New: newMapParams, Formats: []server.Format{asPNG, asSVG},
+			Drawn:       true, Params: lookParameters, New: newMapParams, Formats: []media.Format{asPNG, asSVG},
 			Stream: s.stream(s.legend)},
 		{Path: "/legend", Op: "getDatasetLegend", After: "getLegend", Tag: "Maps",
 			Summary:     "Legend of the map of all data",
 			Description: "What the symbols of each collection on the map look like.",
 			Params:      append([]*server.Param{tiles.ParamCollections}, lookParameters...), New: newMapParams,
-			Formats: []server.Format{asPNG, asSVG}, Stream: s.stream(s.legend)},
+			Formats: []media.Format{asPNG, asSVG}, Stream: s.stream(s.legend)},
 	}
 	return slices.Concat(routes, s.styledRoutes(params), s.wmsRoute(), s.wmtsRoutes())
 }

@@ -21,6 +21,7 @@ import (
 	"grense/internal/render"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/media"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
@@ -82,7 +83,7 @@ func (x wmsCall) refuse(w http.ResponseWriter, err error) error {
 }
 
 // pictureForms are the formats of maps by their names.
-var pictureForms = map[string]server.Format{"image/png": asPNG, "image/jpeg": asJPEG, "image/svg+xml": asSVG,
+var pictureForms = map[string]media.Format{"image/png": asPNG, "image/jpeg": asJPEG, "image/svg+xml": asSVG,
 	"image/png; mode=8bit": asPNG, "image/png8": asPNG}
 
 // themeOf returns the one theme that the styles of so many layers name. No style at all is the default of each
@@ -156,7 +157,7 @@ func (x *oldCall) look(layers, styles string) error {
 
 // names are the layers that there are.
 func (x *oldCall) names() (out []string) {
-	for _, coll := range x.Tiled(nil) {
+	for _, coll := range server.Tiled(x.Catalog, nil) {
 		out = append(out, coll.ID)
 	}
 	return out
@@ -293,7 +294,7 @@ func (x *oldCall) infoAt(w http.ResponseWriter, v *view, count int) error {
 // infoOf reads the features of a collection at a position: areas that hold it, and what lies some pixels around it.
 func (x *oldCall) infoOf(coll *store.Collection, v *view, at orb.Point, count int) (out []*infoFeature, err error) {
 	var rows []store.Row
-	if server.Dimensions[coll.Geometry.Type] == 2 {
+	if style.Dimensions[coll.Geometry.Type] == 2 {
 		rows, err = x.At(coll, v.crs, at[0], at[1], time.Time{})
 	} else {
 		const reach = 4 // pixels
@@ -403,10 +404,10 @@ func (x wmsCall) capabilities(w http.ResponseWriter) error {
 	b.WriteString(operation("GetFeatureInfo", "text/plain", "text/html", "application/json"))
 	b.WriteString("</Request><Exception><Format>XML</Format></Exception><Layer><Title>" + inXML(svc.Title.In(x.Lang)) +
 		"</Title>")
-	for _, id := range drawing.CommonCRS(x.Tiled(nil)) {
+	for _, id := range drawing.CommonCRS(server.Tiled(x.Catalog, nil)) {
 		b.WriteString("<CRS>" + wmsName(id) + "</CRS>")
 	}
-	for _, coll := range x.Tiled(nil) {
+	for _, coll := range server.Tiled(x.Catalog, nil) {
 		x.layer(&b, coll, href)
 	}
 	b.WriteString("</Layer></Capability></WMS_Capabilities>\n")
@@ -445,7 +446,7 @@ func (x wmsCall) contact() string {
 
 // layer describes a collection.
 func (x wmsCall) layer(b *strings.Builder, coll *store.Collection, href string) {
-	b.WriteString(`<Layer queryable="1"><Name>` + inXML(coll.ID) + "</Name><Title>" + inXML(x.TitleOf(coll)) +
+	b.WriteString(`<Layer queryable="1"><Name>` + inXML(coll.ID) + "</Name><Title>" + inXML(coll.TitleIn(x.Lang)) +
 		"</Title>")
 	if text := coll.Description.In(x.Lang); text != "" {
 		b.WriteString("<Abstract>" + inXML(text) + "</Abstract>")
@@ -476,7 +477,7 @@ func (x wmsCall) layer(b *strings.Builder, coll *store.Collection, href string) 
 	b.WriteString(`<MetadataURL type="other"><Format>application/json</Format><OnlineResource ` +
 		`xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="` + inXML(x.Root+"/collections/"+
 		wire.PathEscape(coll.ID)+"?f=json") + `"/></MetadataURL>`)
-	width := legendWidth(render.Caption{Text: x.TitleOf(coll), Size: legendText}, 1)
+	width := legendWidth(render.Caption{Text: coll.TitleIn(x.Lang), Size: legendText}, 1)
 	for _, name := range stylesOf() {
 		legend := "service=WMS&version=1.3.0&request=GetLegendGraphic&format=image/png&layer=" + coll.ID + "&style=" +
 			name

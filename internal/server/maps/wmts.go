@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/tiles"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -21,7 +22,7 @@ import (
 )
 
 // asWMTS is the description of the Web Map Tile Service.
-var asWMTS = server.Format{F: "xml", Media: "application/xml", Also: []string{"text/xml"}}
+var asWMTS = media.Format{F: "xml", Media: "application/xml", Also: []string{"text/xml"}}
 
 // wmtsRoutes returns the routes of the Web Map Tile Service (OGC 07-057r7), if it is configured.
 func (s *surface) wmtsRoutes() []server.Route {
@@ -35,7 +36,7 @@ func (s *surface) wmtsRoutes() []server.Route {
 	}
 	const tile = "/wmts/1.0.0/{layer}/{style}/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}"
 	described := route("/wmts/1.0.0/WMTSCapabilities.xml", "wmts.capabilities", wmtsCall.capabilities)
-	described.NoAccept, described.Formats = false, []server.Format{asWMTS}
+	described.NoAccept, described.Formats = false, []media.Format{asWMTS}
 	return []server.Route{route("/wmts", "wmts", wmtsCall.byQuery), described,
 		route(tile, "wmts.tile", wmtsCall.tileByPath),
 		route(tile+"/{j}/{i}", "wmts.featureInfo", wmtsCall.infoByPath)}
@@ -303,11 +304,11 @@ func (x wmtsCall) capabilities(w http.ResponseWriter) error {
 	}
 	if has("Contents") {
 		b.WriteString("<Contents>")
-		for _, coll := range x.Tiled(nil) {
+		for _, coll := range server.Tiled(x.Catalog, nil) {
 			x.layer(&b, coll)
 		}
 		for _, set := range tile.All() {
-			if x.Tiled(set) != nil {
+			if server.Tiled(x.Catalog, set) != nil {
 				writeSet(&b, set)
 			}
 		}
@@ -354,7 +355,7 @@ func pair(p orb.Point) string { return number(p[0]) + " " + number(p[1]) }
 
 // layer describes a collection.
 func (x wmtsCall) layer(b *strings.Builder, coll *store.Collection) {
-	b.WriteString("<Layer><ows:Title>" + inXML(x.TitleOf(coll)) + "</ows:Title>")
+	b.WriteString("<Layer><ows:Title>" + inXML(coll.TitleIn(x.Lang)) + "</ows:Title>")
 	if text := coll.Description.In(x.Lang); text != "" {
 		b.WriteString("<ows:Abstract>" + inXML(text) + "</ows:Abstract>")
 	}

@@ -104,7 +104,7 @@ func (c Namer) NameAll(coll *store.Collection, props []*store.Property, rows [][
 		if p == nil {
 			continue
 		}
-		if other := c.RefersTo(p); other != nil {
+		if other := server.RefersTo(c.Catalog, p); other != nil {
 			references[other] = append(references[other], j)
 		}
 	}
@@ -125,7 +125,7 @@ func (c Namer) NameAll(coll *store.Collection, props []*store.Property, rows [][
 		if ShowsKind(coll, p) {
 			for s := range values(rows, j) {
 				if s.Text != "" {
-					*s = s.Named(page.Value{Text: c.KindText(history.Kind(s.Text))}, "")
+					*s = s.Named(page.Value{Text: server.KindText(c.Lang, history.Kind(s.Text))}, "")
 				}
 			}
 		}

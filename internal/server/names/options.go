@@ -27,7 +27,7 @@ type offeredList struct {
 func (c Namer) OptionsFrom(coll *store.Collection) (page.Choices, error) {
 	key := optionsKey{c.Catalog.Version, coll.ID, c.Lang}
 	if l, ok := c.names.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh &&
-		c.MayUse(l.state) {
+		(c.CachedVersion() == "" || c.CachedVersion() == l.state) {
 		return slices.Clone(l.choices), nil
 	}
 	out, err := c.readOptions(coll)
@@ -99,5 +99,5 @@ func (c Namer) OneOf(coll *store.Collection) string {
 	case "kommuner":
 		return c.Text("one.kommuner")
 	}
-	return c.TitleOf(coll)
+	return coll.TitleIn(c.Lang)
 }

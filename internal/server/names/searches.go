@@ -8,6 +8,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/server"
 	"grense/internal/store"
+	"grense/internal/style"
 )
 
 // searchesMost is the number of collections that the search of the landing page offers.
@@ -17,7 +18,7 @@ const searchesMost = 4
 func (c Namer) Searches() (out []Searched) {
 	order := c.SearchOrder()
 	for _, coll := range order[:min(len(order), searchesMost)] {
-		x := Searched{ID: coll.ID, Title: c.TitleOf(coll), Property: coll.TitleProperty}
+		x := Searched{ID: coll.ID, Title: coll.TitleIn(c.Lang), Property: coll.TitleProperty}
 		if l := server.LanguageProperty(coll); l != nil {
 			x.Language = l.Name
 		}
@@ -53,7 +54,7 @@ var TypeWords = map[string]string{
 func (c Namer) NearName(asked string, of []*store.Collection) (string, error) {
 	var names []string
 	for _, coll := range of {
-		if coll.Geometry == nil || server.Dimensions[coll.Geometry.Type] != 2 || coll.Count > OptionsMost {
+		if coll.Geometry == nil || style.Dimensions[coll.Geometry.Type] != 2 || coll.Count > OptionsMost {
 			continue
 		}
 		offered, err := c.OptionsFrom(coll)
@@ -77,7 +78,7 @@ func (c Namer) SearchOrder() []*store.Collection {
 	}
 	rank := func(coll *store.Collection) int {
 		switch {
-		case coll.Geometry != nil && server.Dimensions[coll.Geometry.Type] == 2:
+		case coll.Geometry != nil && style.Dimensions[coll.Geometry.Type] == 2:
 			return 0
 		case coll.Geometry != nil:
 			return 1

@@ -9,6 +9,8 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
@@ -47,7 +49,7 @@ func (s *surface) codeLists(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	sizes := map[string]int{}
-	if c.Format.F == server.AsHTML.F { // only the page shows them
+	if c.Format.F == media.HTML.F { // only the page shows them
 		if sizes, err = c.codeListSizes(); err != nil {
 			return nil, err
 		}
@@ -58,9 +60,9 @@ func (s *surface) codeLists(c *call) (*server.Answer, error) {
 		here := c.Base() + "/codelists/" + wire.PathEscape(l.Code)
 		doc.CodeLists = append(doc.CodeLists, codeListEntry{ID: l.Code, Title: l.NameIn(c.Lang), Links: []ogcapi.Link{
 			{Rel: "item", Type: "application/json", Href: here + "?f=json", Title: l.NameIn(c.Lang)},
-			{Rel: "item", Type: server.AsCSV.Media, Href: here + "?f=csv", Title: l.NameIn(c.Lang)},
-			{Rel: "item", Type: server.AsHTML.Media, Href: here + "?f=html", Title: l.NameIn(c.Lang),
-				Hreflang: server.Hreflang}}})
+			{Rel: "item", Type: media.CSV.Media, Href: here + "?f=csv", Title: l.NameIn(c.Lang)},
+			{Rel: "item", Type: media.HTML.Media, Href: here + "?f=html", Title: l.NameIn(c.Lang),
+				Hreflang: links.Hreflang}}})
 		v.Lists = append(v.Lists, codeListRow{Title: l.NameIn(c.Lang), ID: l.Code, Count: sizes[l.Code],
 			Href: c.HtmlHref("/codelists/" + wire.PathEscape(l.Code))})
 	}
@@ -95,11 +97,11 @@ func (c *call) codeListSizes() (map[string]int, error) {
 
 // addCSV adds the CSV representation if the client requests it.
 func (c *call) addCSV(a *server.Answer, codes []names.CodeDoc) error {
-	if c.Format.F != server.AsCSV.F {
+	if c.Format.F != media.CSV.F {
 		return nil
 	}
 	text, err := codesCSV(codes)
-	a.Raw = map[string][]byte{server.AsCSV.F: text}
+	a.Raw = map[string][]byte{media.CSV.F: text}
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/soap"
 )
@@ -41,18 +42,18 @@ func Routes(k *server.Kit, n *names.Names) []server.Route {
 	return []server.Route{
 		{Path: "/codelists", Op: "getCodeLists", After: "getOutput", Tag: "Code lists", Summary: "All code lists",
 			Description: "The code lists of the place-name register.",
-			Formats:     []server.Format{server.AsJSON, server.AsCSV, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.CSV, media.HTML},
 			Schema:      server.SchemaNamed("codeLists"), Get: s.get(s.codeLists), Register: true},
 		{Path: "/codelists/{codeListId}", Op: "getCodeList", After: "getCodeLists", Tag: "Code lists",
 			Summary:     "One code list",
 			Description: "The codes of a list with their names in the languages that are known.",
-			Formats:     []server.Format{server.AsJSON, server.AsCSV, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.CSV, media.HTML},
 			Schema:      server.SchemaNamed("codeList"), Get: s.get(s.codeList), Register: true},
 		{Path: server.SoapPath, Op: "getSoapPage", Summary: "Page of the place-name service",
 			Params: []*server.Param{paramOperation, paramPart}, New: newSOAPParams,
-			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Scope: server.ScopeSOAP,
+			Formats: []media.Format{media.HTML, media.JSON}, Hidden: true, Scope: server.ScopeSOAP,
 			Stream: s.stream(s.soapPage), Post: s.stream(s.soapTry)},
 		{Path: server.SoapPath + "/{file}", Op: "soap", Data: true, Scope: server.ScopeSOAP,
-			Formats: []server.Format{server.AsJSON}, Hidden: true, Serve: s.soapFile},
+			Formats: []media.Format{media.JSON}, Hidden: true, Serve: s.soapFile},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -19,6 +18,8 @@ import (
 	"grense/internal/placename"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/limit"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/problems"
 	"grense/internal/server/wire"
@@ -94,13 +95,13 @@ func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
 		_, err := w.Write(b)
 		return err
 	}
-	return c.WriteOnce(c.Writer(), b)
+	return c.WriteOnce(c.Response, b)
 }
 
 // posted reports whether w sends the response to the client. The form records it instead, to show it on a page.
 func posted(c *server.Call, w http.ResponseWriter) bool {
 	_, shown := w.(*recorder)
-	return !shown && c.Writer() != nil
+	return !shown && c.Response != nil
 }
 
 // wholeSOAP is the size, in bytes, up to which a SOAP response is built before it is sent.
@@ -126,12 +127,12 @@ func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contra
 	}
 	a, err = g.next.Search(c.Asking(ctx), r)
 	if next := a.Next; next != nil {
-		if a.Count >= server.LargeAnswer {
+		if a.Count >= limit.LargeAnswer {
 			c.Hold(a.Count * rowBytes)
 		}
 		a.Next = func(ctx context.Context) (contract.Hits, error) {
-			if a.Count >= server.LargeAnswer {
-				if err := c.Large(); err != nil {
+			if a.Count >= limit.LargeAnswer {
+				if err := c.Large(c.Request.Context()); err != nil {
 					return nil, err
 				}
 			}
@@ -171,7 +172,7 @@ func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := server.CallOf(r)
 		c.Enter(r, rt, mount)
-		if !c.HasRegister() {
+		if !server.HasRegister(c.Catalog) {
 			c.Fail(w, errNoRegister)
 			return
 		}
@@ -246,7 +247,7 @@ type soapDoc struct {
 
 // soapPage writes the page of the place-name service with the form of an operation.
 func (s *surface) soapPage(c *call, w http.ResponseWriter) error {
-	if !c.HasRegister() {
+	if !server.HasRegister(c.Catalog) {
 		return errNoRegister
 	}
 	op := c.Params.(*soapParams).operation
@@ -278,19 +279,17 @@ func (s *surface) soapPage(c *call, w http.ResponseWriter) error {
 
 // soapTry sends the posted form to the SOAP service and shows request and response.
 func (s *surface) soapTry(c *call, w http.ResponseWriter) error {
-	if !c.HasRegister() {
+	if !server.HasRegister(c.Catalog) {
 		return errNoRegister
 	}
 	if err := s.Authorize(c.Call); err != nil {
 		return err
 	}
 	// percent-encoding makes the form longer than the message
-	if err := c.ReadForm(2 * int64(s.Config.Limits.SOAPBody)); err != nil {
+	if err := server.ReadForm(c.Request, c.Root, 2*int64(s.Config.Limits.SOAPBody)); err != nil {
 		return err
 	}
-	if c.Values == nil { // links on the page repeat the language
-		c.Values = url.Values{"lang": {c.Lang}}
-	}
+	c.Speak(c.Lang)               // links on the page repeat it
 	c.Catalog = s.Store.Catalog() // a reload may have happened while the form was read
 	return c.Retry(func() error { return s.searchByForm(c, w) })
 }
@@ -394,7 +393,7 @@ func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
 		return err
 	}
 	c.DataHeaders(w)
-	h.Set("Content-Type", server.AsHTML.ContentType())
+	h.Set("Content-Type", media.HTML.ContentType())
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	return c.WriteOnce(w, plain)
 }

@@ -15,6 +15,7 @@ import (
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/media"
 )
 
 // call returns an internal request on behalf of the execution, in slots of its owner.
@@ -50,7 +51,7 @@ func (x *execution) history(ctx context.Context) (*history.History, error) {
 // divisions returns a finder of divisions; see Surface.Divisions.
 func (x *execution) divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
 	c := x.call(ctx)
-	p := &enrichParams{crs: points, collections: c.Divisions(), datetime: datetime}
+	p := &enrichParams{crs: points, collections: c.Catalog.Areas(), datetime: datetime}
 	if collections != "" {
 		if err := server.PickDivisions(&p.collections, collections); err != nil {
 			return nil, inputError(err)
@@ -66,7 +67,7 @@ func (x *execution) divisions(ctx context.Context, collections, datetime string,
 
 // lookup returns the JSON response of GET /lookup.
 func (x *execution) lookup(ctx context.Context, parameters url.Values) (json.RawMessage, error) {
-	parameters.Set("f", server.AsJSON.F)
+	parameters.Set("f", media.JSON.F)
 	in, _, err := x.ask(ctx, x.mount+"/lookup", parameters.Encode())
 	if err != nil {
 		return nil, inputError(err)

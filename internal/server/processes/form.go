@@ -94,7 +94,7 @@ func (c *call) processPage(d ogcapi.Process) processView {
 			f.fill(string(b))
 		}
 		if upload >= 0 {
-			c.offer(&f, c.ParamNamed(&c.s.routes[upload], in.ID))
+			c.offer(&f, c.s.routes[upload].ParamNamed(c.Collection, in.ID))
 		}
 		v.Fields = append(v.Fields, f)
 	}
@@ -128,7 +128,7 @@ func (c *call) inputChoices(input string, values []string) (out page.Choices) {
 		case input == "format" && f != nil:
 			x.Title = f.Title
 		case ok:
-			x.Title = c.TitleOf(coll)
+			x.Title = coll.TitleIn(c.Lang)
 		}
 		out = append(out, x)
 	}
@@ -178,7 +178,7 @@ func isTable(schema map[string]any) bool {
 
 // readProcessForm converts a posted form to the body of an execution. It leaves out empty fields.
 func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
-	if err := c.ReadForm(maxExecute); err != nil {
+	if err := server.ReadForm(c.Request, c.Root, maxExecute); err != nil {
 		return nil, err
 	}
 	c.Form = true

@@ -26,6 +26,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
+	"grense/internal/server/links"
 	"grense/internal/server/page"
 	"grense/internal/server/problems"
 	"grense/internal/server/wire"
@@ -598,7 +599,7 @@ func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
 		Updated: at(j.Updated), Progress: j.Progress, Links: []ogcapi.Link{
 			{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: here + "?f=json"},
 			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html",
-				Hreflang: server.Hreflang}}}
+				Hreflang: links.Hreflang}}}
 	switch j.Status {
 	case state.JobSuccessful, state.JobFailed:
 		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results",

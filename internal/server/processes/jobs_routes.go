@@ -96,7 +96,7 @@ func (c *call) writeFresh(w http.ResponseWriter, a *server.Answer) error {
 	if err != nil {
 		return err
 	}
-	return c.WriteUncached(w, b)
+	return c.WriteDoc(w, b)
 }
 
 // job writes the state of a job (OGC 18-062r2, 7.12).
@@ -180,7 +180,7 @@ func (s *Surface) jobForm(c *call, w http.ResponseWriter) error {
 	if err := c.Resolve(); err != nil {
 		return err
 	}
-	if err := c.ReadForm(server.MaxForm); err != nil {
+	if err := server.ReadForm(c.Request, c.Root, server.MaxForm); err != nil {
 		return err
 	}
 	if _, err := s.dismissed(c); err != nil {

@@ -7,6 +7,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server"
+	"grense/internal/server/links"
 	"grense/internal/server/page"
 )
 
@@ -89,11 +90,11 @@ func (c *call) describeProcess(p process.Process) ogcapi.Process {
 	here := c.Base() + "/processes/" + d.ID
 	d.Links = []ogcapi.Link{
 		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json",
-			Hreflang: server.Hreflang},
+			Hreflang: links.Hreflang},
 		{Rel: "alternate", Type: "text/html", Title: "Process description as HTML", Href: here + "?f=html",
-			Hreflang: server.Hreflang},
+			Hreflang: links.Hreflang},
 		{Rel: ogcapi.RelExecute, Type: "application/json", Title: "Execution", Href: here + "/execution?f=json",
-			Hreflang: server.Hreflang},
+			Hreflang: links.Hreflang},
 	}
 	return d
 }

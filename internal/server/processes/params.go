@@ -31,7 +31,7 @@ type enrichParams struct {
 }
 
 func newEnrichParams(c *server.Call) any {
-	return &enrichParams{crs: crs.CRS84, collections: c.Divisions()}
+	return &enrichParams{crs: crs.CRS84, collections: c.Catalog.Areas()}
 }
 
 // jobsParams are the parameters of the list of jobs (OGC 18-062r2, 11.2).

@@ -8,6 +8,7 @@ import (
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/codes"
+	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/server/points"
@@ -72,7 +73,7 @@ func (s *Surface) Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *point
 			Data: true, Scope: server.ScopeProcesses,
 			Params: []*server.Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime,
 				paramEnrichCollections},
-			New: newEnrichParams, Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
+			New: newEnrichParams, Formats: []media.Format{media.CSV, media.Lines}, NoAccept: true,
 			Form: s.form(s.tableForm), Post: s.stream(s.enrich)},
 		{Path: "/harmonise", Op: "harmonise", After: "enrich", Tag: "History", Summary: "Harmonise a series",
 			Description: "Converts a table of codes, days and values, as CSV with a header or with one JSON object " +
@@ -81,7 +82,7 @@ func (s *Surface) Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *point
 				"trailer Harmonise-Report counts rows and cells as JSON, with the totals and the first rows that " +
 				"were skipped.",
 			Data: true, Scope: server.ScopeProcesses, Lineage: true, New: newHarmoniseParams,
-			Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
+			Formats: []media.Format{media.CSV, media.Lines}, NoAccept: true,
 			Form: s.form(s.tableForm), Post: s.stream(s.harmonise),
 			Params: []*server.Param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate,
 				paramHarmoniseValue, paramHarmoniseBy, paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip,
@@ -89,19 +90,19 @@ func (s *Surface) Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *point
 		{Path: "/processes", Op: "getProcesses", After: "harmonise", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
 			Params:      []*server.Param{paramProcessLimit, paramProcessOffset}, New: s.newProcessesParams,
-			Formats: []server.Format{server.AsJSON, server.AsJSONLD, server.AsHTML},
+			Formats: []media.Format{media.JSON, media.JSONLD, media.HTML},
 			Schema:  server.SchemaNamed("processes"), Get: s.get(s.processes),
 			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", After: "getProcesses", Values: s.processValues(),
 			Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
-			Formats:     []server.Format{server.AsJSON, server.AsHTML},
+			Formats:     []media.Format{media.JSON, media.HTML},
 			Schema:      server.SchemaNamed("process"), Get: s.get(s.process),
 			Classes: []string{processes1 + "ogc-process-description"}},
 		{Path: "/processes/{processId}/execution", Op: "execute", After: "getProcessDescription",
 			Values: s.processValues(), Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
-			Data:        true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON},
+			Data:        true, Scope: server.ScopeProcesses, Formats: []media.Format{media.JSON},
 			Schema: server.SchemaNamed("results"), NoAccept: true, Body: "execution", Post: s.stream(s.execute),
 			Form: s.form(s.processForm)},
 		{Path: "/jobs", Op: "getJobs", After: "execute", Tag: "Processes", Summary: "Your jobs",
@@ -110,25 +111,25 @@ func (s *Surface) Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *point
 			Data: true, Scope: server.ScopeProcesses,
 			Params: []*server.Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus,
 				paramJobTime, paramJobShortest, paramJobLongest},
-			New: s.newJobsParams, Formats: []server.Format{server.AsJSON, server.AsHTML},
+			New: s.newJobsParams, Formats: []media.Format{media.JSON, media.HTML},
 			Schema: server.SchemaNamed("jobList"), Stream: s.stream(s.jobList),
 			Classes: []string{processes1 + "job-list"}},
 		{Path: "/jobs/{jobId}", Op: "getStatus", After: "getJobs", Tag: "Processes", Summary: "One job",
 			Description: "The state and progress of a job. DELETE cancels it, or deletes it if it has finished (OGC " +
 				"18-062r2, 7.12 and 12).",
-			Data: true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON, server.AsHTML},
+			Data: true, Scope: server.ScopeProcesses, Formats: []media.Format{media.JSON, media.HTML},
 			Schema: server.SchemaNamed("statusInfo"), Stream: s.stream(s.job), Post: s.stream(s.jobForm),
 			Delete: s.stream(s.dismiss), Classes: s.dismissClasses()},
 		{Path: "/jobs/{jobId}/results", Op: "getResult", After: "getStatus", Tag: "Processes",
 			Summary: "The outputs of a job",
 			Description: "The outputs of a job in the form that its execution requested; the problem of a job that " +
 				"failed (OGC 18-062r2, 7.13).",
-			Data: true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON}, NoAccept: true,
+			Data: true, Scope: server.ScopeProcesses, Formats: []media.Format{media.JSON}, NoAccept: true,
 			Schema: server.SchemaNamed("results"), Stream: s.stream(s.results)},
 		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", After: "getResult", Tag: "Processes",
 			Summary:     "One output of a job",
 			Description: "One output of a job. The header Range requests parts of it.",
-			Data:        true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON}, NoAccept: true,
+			Data:        true, Scope: server.ScopeProcesses, Formats: []media.Format{media.JSON}, NoAccept: true,
 			Schema: server.SchemaNamed("results"), Stream: s.stream(s.output)},
 	}
 	return s.routes

@@ -14,6 +14,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/process"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/wire"
 )
@@ -182,8 +183,8 @@ func writeMember(w io.Writer, r result) error {
 }
 
 // isText reports whether files of a media type are UTF-8 text.
-func isText(media string) bool {
-	return strings.HasPrefix(media, "text/") || media == server.AsLines.Media
+func isText(kind string) bool {
+	return strings.HasPrefix(kind, "text/") || kind == media.Lines.Media
 }
 
 // writeText writes a text as a qualified value, line by line.

@@ -19,6 +19,7 @@ import (
 	"grense/internal/enrich"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 )
 
@@ -42,12 +43,12 @@ type tableStream struct {
 // openTable opens the table of a request: the body, or the last field of a form, whose other fields are parameters.
 func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
 	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.Request.Body, report: report}
-	media, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
-	if media == "multipart/form-data" {
+	sent, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
+	if sent == "multipart/form-data" {
 		return t, t.openForm()
 	}
-	t.lines = slices.Contains([]string{server.AsLines.Media, "application/jsonl", "application/x-jsonlines"}, media)
-	if err != nil || !t.lines && media != server.AsCSV.Media {
+	t.lines = slices.Contains([]string{media.Lines.Media, "application/jsonl", "application/x-jsonlines"}, sent)
+	if err != nil || !t.lines && sent != media.CSV.Media {
 		return nil, problem.New(problem.MediaType, err,
 			"send the table with Content-Type text/csv or application/x-ndjson")
 	}
@@ -59,7 +60,7 @@ func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, er
 
 // openForm parses the fields before the table.
 func (t *tableStream) openForm() error {
-	if err := t.c.CheckOrigin(); err != nil {
+	if err := server.CheckOrigin(t.c.Request, t.c.Root); err != nil {
 		return err
 	}
 	parts, err := t.c.Request.MultipartReader()
@@ -79,9 +80,9 @@ func (t *tableStream) openForm() error {
 // media returns the media type of the response, which is that of the table.
 func (t *tableStream) media() string {
 	if t.lines {
-		return server.AsLines.ContentType()
+		return media.Lines.ContentType()
 	}
-	return server.AsCSV.ContentType()
+	return media.CSV.ContentType()
 }
 
 // fileName returns the name of the response as a file: that of the uploaded file with done added, such as
@@ -185,13 +186,14 @@ func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 			return nil, endsEarly(err)
 		}
 		name, value := part.FormName(), strings.TrimSpace(string(b))
-		p := c.ParamNamed(c.Route, name)
+		p := c.Route.ParamNamed(c.Collection, name)
 		if p != nil && len(b) <= maxField {
 			c.Request.PostForm.Set(name, value)
 		}
 		switch {
 		case p == nil || p.Parse == nil:
-			err = problem.Invalidf(name, problem.Clip(value), "there is no such field; %s", c.ParameterNames(c.Route))
+			err = problem.Invalidf(name, problem.Clip(value), "there is no such field; %s",
+				c.Route.ParameterNames(c.Collection))
 		case len(b) > maxField:
 			err = problem.Invalidf(name, problem.Clip(value), "use at most %d bytes", maxField)
 		case value != "":

@@ -195,7 +195,7 @@ func (c *call) tileTemplates(set *tile.Set) string {
 	if rest != "" {
 		return wire.LinkTemplates(c.tilesetLinks(set, rest))
 	}
-	key := templatesKey{c.Base(), c.TilesPath(), set.ID}
+	key := templatesKey{c.Base(), c.tilesPath(), set.ID}
 	if v, ok := c.s.templates.Get(key); ok {
 		return v
 	}

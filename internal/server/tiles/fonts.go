@@ -9,11 +9,12 @@ import (
 	"grense/internal/glyph"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/server/wire"
 )
 
 // asGlyphs are letters for map libraries.
-var asGlyphs = server.Format{F: "pbf", Media: "application/x-protobuf", Also: []string{"application/octet-stream"},
+var asGlyphs = media.Format{F: "pbf", Media: "application/x-protobuf", Also: []string{"application/octet-stream"},
 	Binary: true}
 
 // fontsPath is where the letters are, with the variables that styles have in it.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"grense/internal/server"
+	"grense/internal/server/media"
 	"grense/internal/store"
 )
 
@@ -42,9 +43,9 @@ var (
 // Here lists the tile matrix sets in which there are tiles, as values of a variable of the path.
 var Here = tilesHere
 
-// TilesPath returns where the tiles of the route are, below the mount.
-func (c *call) TilesPath() string {
-	path := c.Call.TilesPath()
+// tilesPath returns where the tiles of the route are, below the mount.
+func (c *call) tilesPath() string {
+	path := server.TilesPath(c.Collection)
 	if c.pictures {
 		path = strings.TrimSuffix(path, "/tiles") + "/map/tiles"
 	}
@@ -52,11 +53,11 @@ func (c *call) TilesPath() string {
 }
 
 // form is the representation of the tiles.
-func (c *call) form() server.Format {
+func (c *call) form() media.Format {
 	if c.pictures {
-		return server.AsPNG
+		return media.PNG
 	}
-	return server.AsMVT
+	return media.MVT
 }
 
 // dataType is the kind of the tiles (OGC 17-083r4, 8).

@@ -9,6 +9,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/links"
 	"grense/internal/server/page"
 	"grense/internal/tile"
 )
@@ -61,8 +62,8 @@ type tileSetView struct {
 func (c *call) tilingLinks(id string) []ogcapi.Link {
 	here := c.Base() + "/TileMatrixSets/" + id
 	return []ogcapi.Link{
-		{Rel: "self", Type: "application/json", Title: server.FormTitles["json"], Href: here + "?f=json"},
-		{Rel: "alternate", Type: "text/html", Title: server.FormTitles["html"], Href: here + "?f=html",
-			Hreflang: server.Hreflang},
+		{Rel: "self", Type: "application/json", Title: links.FormTitles["json"], Href: here + "?f=json"},
+		{Rel: "alternate", Type: "text/html", Title: links.FormTitles["html"], Href: here + "?f=html",
+			Hreflang: links.Hreflang},
 	}
 }

@@ -23,7 +23,7 @@ var paramCollections = &server.Param{Name: "collections", Shared: "tile-collecti
 
 func defineCollections(c *server.Call, d *openapi.Parameter) {
 	ids := []string{}
-	for _, coll := range c.Tiled(nil) {
+	for _, coll := range server.Tiled(c.Catalog, nil) {
 		ids = append(ids, coll.ID)
 	}
 	d.Description += ": " + strings.Join(ids, ", ")

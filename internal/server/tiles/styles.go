@@ -6,7 +6,10 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/styles"
 	"grense/internal/style"
 )
 
@@ -14,25 +17,25 @@ import (
 const styles1 = "http://www.opengis.net/spec/ogcapi-styles-1/1.0/conf/"
 
 // stylesPath is where the styles of the route are, below the mount.
-func (c *call) stylesPath() string { return strings.TrimSuffix(c.TilesPath(), "/tiles") + "/styles" }
+func (c *call) stylesPath() string { return strings.TrimSuffix(c.tilesPath(), "/tiles") + "/styles" }
 
 // stylesheetLink returns the link to a style.
-func (c *call) stylesheetLink(m *server.MapStyle) ogcapi.Link {
-	return ogcapi.Link{Rel: "stylesheet", Type: server.AsStyle.Media, Title: c.StyleTitle(m),
+func (c *call) stylesheetLink(m *styles.Style) ogcapi.Link {
+	return ogcapi.Link{Rel: "stylesheet", Type: media.Style.Media, Title: m.Title(c.Lang),
 		Href: c.Base() + c.stylesPath() + "/" + m.ID + "?f=json"}
 }
 
 // listStyles lists the styles of a collection or of the dataset.
 func (s *surface) listStyles(c *call) (*server.Answer, error) {
 	doc := ogcapi.Styles{Title: c.tilesTitle(), Styles: []ogcapi.StyleItem{}, Links: c.SelfLinks(c.stylesPath())}
-	for i, m := range c.Styles() {
+	for i, m := range c.s.Styles.For(c.Catalog, c.Collection) {
 		if i == 0 {
 			doc.Default = m.ID
 		}
-		doc.Styles = append(doc.Styles, ogcapi.StyleItem{ID: m.ID, Title: c.StyleTitle(m),
-			Links: []ogcapi.Link{c.stylesheetLink(m), {Rel: "describedby", Type: server.AsJSON.Media,
+		doc.Styles = append(doc.Styles, ogcapi.StyleItem{ID: m.ID, Title: m.Title(c.Lang),
+			Links: []ogcapi.Link{c.stylesheetLink(m), {Rel: "describedby", Type: media.JSON.Media,
 				Title: "Metadata of the style", Href: c.Base() + c.stylesPath() + "/" + m.ID + "/metadata?f=json"},
-				{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map in the style",
+				{Rel: ogcapi.RelMap, Type: media.PNG.Media, Title: "Map in the style",
 					Href: c.Base() + c.stylesPath() + "/" + m.ID + "/map"}}})
 	}
 	return &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "styles", Title: c.Text("styles.title"),
@@ -41,7 +44,7 @@ func (s *surface) listStyles(c *call) (*server.Answer, error) {
 
 // stylesheet gives a style of the list.
 func (s *surface) stylesheet(c *call) (*server.Answer, error) {
-	m, err := c.Style(c.PathParam("styleId"))
+	m, err := c.s.Styles.Find(c.Catalog, c.Collection, c.PathParam("styleId"))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (c *call) filled(file *style.Style) *style.Style {
 	}
 	if c.Collection != nil {
 		d.Layers = slices.DeleteFunc(slices.Clone(d.Layers), func(l style.Layer) bool {
-			return l.SourceLayer != "" && c.StyledCollection(l.SourceLayer) != c.Collection
+			return l.SourceLayer != "" && styles.Collection(c.Catalog, l.SourceLayer) != c.Collection
 		})
 	}
 	return &d
@@ -84,35 +87,36 @@ func (c *call) filled(file *style.Style) *style.Style {
 
 // styleMetadata describes a style.
 func (s *surface) styleMetadata(c *call) (*server.Answer, error) {
-	m, err := c.Style(c.PathParam("styleId"))
+	m, err := c.s.Styles.Find(c.Catalog, c.Collection, c.PathParam("styleId"))
 	if err != nil {
 		return nil, err
 	}
 	service := &c.s.Config.Service
-	doc := ogcapi.StyleMetadata{ID: m.ID, Title: c.StyleTitle(m), Description: c.StyleAbout(m), Scope: "style",
+	doc := ogcapi.StyleMetadata{ID: m.ID, Title: m.Title(c.Lang), Description: m.About(c.Lang), Scope: "style",
 		License: service.Licence.Name, PointOfContact: service.Contact.Name, Layers: []ogcapi.StyleLayer{},
-		Links: []ogcapi.Link{{Rel: "self", Type: server.AsJSON.Media, Title: server.FormTitles["json"],
+		Links: []ogcapi.Link{{Rel: "self", Type: media.JSON.Media, Title: links.FormTitles["json"],
 			Href: c.Base() + c.stylesPath() + "/" + m.ID + "/metadata?f=json"}},
 		Stylesheets: []ogcapi.Stylesheet{{Title: "Mapbox Style", Version: "8", Native: true,
 			Specification: "https://maplibre.org/maplibre-style-spec/", Link: c.stylesheetLink(m)}}}
 	for _, coll := range c.tiles().collections() {
-		if !c.Draws(m, coll) {
+		if !m.Draws(c.Catalog, coll) {
 			continue
 		}
 		kind := "any"
-		if d, ok := server.Dimensions[coll.Geometry.Type]; ok {
+		if d, ok := style.Dimensions[coll.Geometry.Type]; ok {
 			kind = [...]string{"points", "lines", "polygons"}[d]
 		}
-		doc.Layers = append(doc.Layers, ogcapi.StyleLayer{ID: coll.ID, Description: c.TitleOf(coll), DataType: "vector",
-			GeometryType: kind, SampleData: &ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: server.AsJSON.Media,
-				Title: "Vector tiles", Href: c.Base() + "/collections/" + coll.ID + "/tiles?f=json"}})
+		doc.Layers = append(doc.Layers, ogcapi.StyleLayer{ID: coll.ID, Description: coll.TitleIn(c.Lang),
+			DataType: "vector", GeometryType: kind,
+			SampleData: &ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: media.JSON.Media, Title: "Vector tiles",
+				Href: c.Base() + "/collections/" + coll.ID + "/tiles?f=json"}})
 	}
 	return &server.Answer{JSON: doc, Links: doc.Links}, nil
 }
 
 // styleRoutes returns the routes of styles (OGC 20-009, draft).
 func (s *surface) styleRoutes() (list []server.Route) {
-	names := map[string]func(*server.Call) []string{"styleId": (*server.Call).StyleIDs}
+	names := map[string]func(*server.Call) []string{"styleId": s.styleIDs}
 	for _, of := range []struct{ path, op, after, what string }{
 		{"/collections/{collectionId}/styles", "collection.", "getStyle", "a collection"},
 		{"/styles", "dataset.", "getDatasetStyle", "all data"},
@@ -123,20 +127,25 @@ func (s *surface) styleRoutes() (list []server.Route) {
 				Summary: "Styles of " + of.what, Drawn: below, New: newStyleParams,
 				Classes:     []string{styles1 + "core"},
 				Description: "The styles for maps of " + of.what + ", with the address of each (OGC 20-009, draft).",
-				Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("styles"),
+				Formats:     []media.Format{media.JSON, media.HTML}, Schema: server.SchemaNamed("styles"),
 				Get: s.get(s.listStyles)},
 			server.Route{Path: of.path + "/{styleId}", Op: of.op + "getStyle", After: of.op + "getStyles", Tag: "Tiles",
 				Summary: "One style of " + of.what, Drawn: below, New: newStyleParams, Values: names,
 				Description: "A style of MapLibre (Mapbox style specification, version 8) over the tiles in " +
 					"WebMercatorQuad: one of Grense, or one of the configuration.",
-				Formats: []server.Format{server.AsStyle}, Schema: server.SchemaNamed("mapStyle"),
+				Formats: []media.Format{media.Style}, Schema: server.SchemaNamed("mapStyle"),
 				Get: s.get(s.stylesheet)},
 			server.Route{Path: of.path + "/{styleId}/metadata", Op: of.op + "getStyleMetadata",
 				After: of.op + "getStyle", Tag: "Tiles", Summary: "Metadata of a style of " + of.what, Drawn: below,
 				New: newStyleParams, Values: names,
 				Description: "Title, encodings and layers of a style (OGC 20-009, draft).",
-				Formats:     []server.Format{server.AsJSON}, Schema: server.SchemaNamed("styleMetadata"),
+				Formats:     []media.Format{media.JSON}, Schema: server.SchemaNamed("styleMetadata"),
 				Get: s.get(s.styleMetadata)})
 	}
 	return list
+}
+
+// styleIDs returns the ids of the styles of the route.
+func (s *surface) styleIDs(c *server.Call) []string {
+	return s.Styles.For(c.Catalog, c.Collection).IDs()
 }

@@ -6,6 +6,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/styles"
 	"grense/internal/server/wire"
 	"grense/internal/style"
 	"grense/internal/tile"
@@ -32,17 +33,17 @@ func (c *call) tileJSON(x tileExtent) tileJSONDoc {
 	t := c.tilesetDoc(set, x)
 	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t),
 		Scheme: "xyz",
-		Tiles: []string{c.Base() + c.TilesPath() + "/" + server.WebMercator + "/{z}/{y}/{x}?f=mvt" +
+		Tiles: []string{c.Base() + c.tilesPath() + "/" + server.WebMercator + "/{z}/{y}/{x}?f=mvt" +
 			c.collectionsRest()}, VectorLayers: []tile.VectorLayer{}}
 	d.MinZoom, d.MaxZoom, _ = x.zooms()
 	if b := t.BoundingBox; b != nil {
-		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -server.MercatorEnd), b.UpperRight[0],
-			min(b.UpperRight[1], server.MercatorEnd)}
+		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -styles.MercatorEnd), b.UpperRight[0],
+			min(b.UpperRight[1], styles.MercatorEnd)}
 		lon, lat, zoom := center(*d.Bounds)
 		d.Center = &[3]float64{lon, lat, float64(max(d.MinZoom, min(d.MaxZoom, int(zoom))))}
 	}
 	for i, at := range c.tiles().layers {
-		l := tile.VectorLayerOf(at.Collection, c.TitleOf(at.Collection))
+		l := tile.VectorLayerOf(at.Collection, at.Collection.TitleIn(c.Lang))
 		l.MinZoom, l.MaxZoom = x.layers[i].First, x.layers[i].Last
 		d.VectorLayers = append(d.VectorLayers, l)
 		if labels, ok := tile.LabelLayerOf(c.Catalog, at.Collection, l.Description); ok {
@@ -62,7 +63,7 @@ func attribution(t ogcapi.TileSet) string {
 
 // center returns the middle of bounds, in degrees, and the zoom at which they fit into 512 pixels.
 func center(b [4]float64) (lon, lat, zoom float64) {
-	low, high := server.MercatorDegrees(b[1]), server.MercatorDegrees(b[3])
+	low, high := styles.MercatorDegrees(b[1]), styles.MercatorDegrees(b[3])
 	lat = math.Atan(math.Sinh((low+high)/2*math.Pi/180)) * 180 / math.Pi
 	zoom = math.Log2(360 / max(b[2]-b[0], high-low, 1e-4))
 	return round4((b[0] + b[2]) / 2), round4(lat), math.Floor(zoom*10) / 10
@@ -95,7 +96,7 @@ func (c *call) divisionsStyle(theme style.Theme, x tileExtent) *style.Style {
 	t := c.tileJSON(x)
 	own := c.s.Config.Service.Glyphs == "" // other fonts have other names
 	d := &style.Style{Version: 8, Name: t.Name, Glyphs: c.glyphsURL(), Layers: style.Divisions(
-		c.StyleData(c.tiles().collections()), style.Drawing{Source: sourceName, Theme: theme, Fonts: own})}
+		styles.Data(c.Catalog, c.tiles().collections()), style.Drawing{Source: sourceName, Theme: theme, Fonts: own})}
 	if t.Bounds != nil {
 		lon, lat, zoom := center(*t.Bounds)
 		d.Center, d.Zoom = &[2]float64{lon, lat}, &zoom
@@ -113,7 +114,7 @@ func (c *call) styleSource() style.Source {
 			promote[labels] = tile.IDKey
 		}
 	}
-	return style.VectorSource(c.Base()+c.TilesPath()+"/"+server.WebMercator+"?f=tilejson"+c.collectionsRest(), promote)
+	return style.VectorSource(c.Base()+c.tilesPath()+"/"+server.WebMercator+"?f=tilejson"+c.collectionsRest(), promote)
 }
 
 // collectionsRest returns the parameter collections as part of a query; "" if it is not given.

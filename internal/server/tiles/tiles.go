@@ -16,7 +16,10 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/drawing"
+	"grense/internal/server/links"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/schema"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
@@ -39,7 +42,7 @@ func newTileParamsOf(c *server.Call, set *tile.Set) *tileParams {
 	p := &tileParams{set: set, theme: style.Themes[0]}
 	colls := []*store.Collection{c.Collection}
 	if c.Collection == nil {
-		colls = c.Tiled(p.set)
+		colls = server.Tiled(c.Catalog, p.set)
 	}
 	p.setLayers(c, colls)
 	return p
@@ -104,7 +107,7 @@ func (c *call) tiles() *tileParams { return c.Params.(*tileParams) }
 // /req/collections-selection).
 func (p *tileParams) choose(c *server.Call, v string) error {
 	var colls []*store.Collection
-	all := c.Tiled(p.set)
+	all := server.Tiled(c.Catalog, p.set)
 	for name := range strings.SplitSeq(v, ",") {
 		id := strings.TrimSpace(name)
 		for _, mount := range server.Mounts {
@@ -150,7 +153,7 @@ func setsHere(c *server.Call) (sets []*tile.Set) {
 		return server.TileSets(c.Collection)
 	}
 	for _, set := range tile.All() {
-		if c.Tiled(set) != nil {
+		if server.Tiled(c.Catalog, set) != nil {
 			sets = append(sets, set)
 		}
 	}
@@ -160,7 +163,7 @@ func setsHere(c *server.Call) (sets []*tile.Set) {
 // tilesTitle returns the title of the collection or of the service.
 func (c *call) tilesTitle() string {
 	if c.Collection != nil {
-		return c.TitleOf(c.Collection)
+		return c.Collection.TitleIn(c.Lang)
 	}
 	return c.s.Config.Service.Title.In(c.Lang)
 }
@@ -185,7 +188,8 @@ func GridNamed(c *server.Call, p *Layers, name string) (*tile.Set, error) {
 }
 
 func gridIn(c *server.Call, set *tile.Set, name string) (*tile.Set, error) {
-	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.Tiled(set) != nil) {
+	if set != nil && (c.Collection != nil && set.Takes(c.Collection) ||
+		c.Collection == nil && server.Tiled(c.Catalog, set) != nil) {
 		return set, nil
 	}
 	ids := make([]string, 0, 10)
@@ -216,7 +220,7 @@ func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 	}
 	if at.Z > last {
 		return false, problem.NotFoundf("the tiles of %s%s/%s end with level %d; enlarge those", c.Base(),
-			c.TilesPath(), set.ID, last)
+			c.tilesPath(), set.ID, last)
 	}
 	return false, nil
 }
@@ -258,21 +262,21 @@ func (x tileExtent) zooms() (first, last int, ok bool) {
 
 // tilesets lists the tilesets of a collection or of the dataset (OGC 20-057, 9).
 func (s *surface) tilesets(c *call) (*server.Answer, error) {
-	here := c.Base() + c.TilesPath()
+	here := c.Base() + c.tilesPath()
 	doc := ogcapi.TileSets{Title: c.tilesTitle(), Tilesets: []ogcapi.TileSetItem{},
-		Links: append(c.SelfLinks(c.TilesPath()),
-			ogcapi.Link{Rel: "self", Type: server.AsJSON.Media, Title: "Tileset in a tile matrix set", Href: here +
+		Links: append(c.SelfLinks(c.tilesPath()),
+			ogcapi.Link{Rel: "self", Type: media.JSON.Media, Title: "Tileset in a tile matrix set", Href: here +
 				"/{tileMatrixSetId}?f=json", Templated: true},
 			ogcapi.Link{Rel: "item", Type: c.form().Media, Title: "Tiles", Href: here +
 				"/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=" + c.form().F, Templated: true},
-			ogcapi.Link{Rel: "describedby", Type: server.AsJSON.Media, Title: "Tileset in a tile matrix set",
+			ogcapi.Link{Rel: "describedby", Type: media.JSON.Media, Title: "Tileset in a tile matrix set",
 				Href: here +
 					"/{tileMatrixSetId}/metadata?f=json", Templated: true})}
 	a := &server.Answer{}
 	for _, set := range setsHere(c.Call) {
 		colls := []*store.Collection{c.Collection}
 		if c.Collection == nil {
-			colls = c.Tiled(set)
+			colls = server.Tiled(c.Catalog, set)
 		}
 		x, err := c.tileExtent(set, colls)
 		if err != nil {
@@ -286,7 +290,7 @@ func (s *surface) tilesets(c *call) (*server.Answer, error) {
 	}
 	a.JSON, a.Links = doc, doc.Links
 	a.Page = &page.Page{Name: "tilesets", Title: c.listTitle(), Crumbs: c.tileCrumbs(),
-		Data: tilesetsView{TileSets: doc, Path: c.TilesPath(), Style: c.styleAddress(), Pictures: c.pictures}}
+		Data: tilesetsView{TileSets: doc, Path: c.tilesPath(), Style: c.styleAddress(), Pictures: c.pictures}}
 	return a, nil
 }
 
@@ -312,7 +316,7 @@ func (c *call) styleAddress() string {
 	if set, _ := tile.Find(server.WebMercator); c.pictures || !slices.Contains(setsHere(c.Call), set) {
 		return ""
 	}
-	return c.Base() + strings.TrimSuffix(c.TilesPath(), "/tiles") + "/style"
+	return c.Base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
 }
 
 func (c *call) tileCrumbs() []page.Crumb {
@@ -324,20 +328,20 @@ func (c *call) tileCrumbs() []page.Crumb {
 
 // tilesetLinks returns the links of a tileset. rest is the query after f.
 func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
-	here := c.Base() + c.TilesPath() + "/" + set.ID
-	links := []ogcapi.Link{
-		{Rel: "self", Type: server.AsJSON.Media, Title: server.FormTitles["json"], Href: here + "?f=json" + rest},
-		{Rel: "alternate", Type: server.AsHTML.Media, Title: server.FormTitles["html"], Href: here + "?f=html" + rest,
-			Hreflang: server.Hreflang},
+	here := c.Base() + c.tilesPath() + "/" + set.ID
+	list := []ogcapi.Link{
+		{Rel: "self", Type: media.JSON.Media, Title: links.FormTitles["json"], Href: here + "?f=json" + rest},
+		{Rel: "alternate", Type: media.HTML.Media, Title: links.FormTitles["html"], Href: here + "?f=html" + rest,
+			Hreflang: links.Hreflang},
 	}
 	if set.ID == server.WebMercator && !c.pictures {
-		links = append(links, ogcapi.Link{Rel: "alternate", Type: server.AsTileJSON.Media,
+		list = append(list, ogcapi.Link{Rel: "alternate", Type: media.TileJSON.Media,
 			Title: "This tileset as TileJSON", Href: here + "?f=tilejson" + rest})
 	}
-	return append(links,
+	return append(list,
 		ogcapi.Link{Rel: "item", Type: c.form().Media, Title: "Tiles", Href: here +
 			"/{tileMatrix}/{tileRow}/{tileCol}?f=" + c.form().F + rest, Templated: true},
-		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: server.AsJSON.Media, Title: "Tile matrix set " + set.ID,
+		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: media.JSON.Media, Title: "Tile matrix set " + set.ID,
 			Href: c.Base() + "/TileMatrixSets/" + set.ID + "?f=json"})
 }
 
@@ -348,19 +352,19 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	p := c.tiles()
-	if c.Format.F == server.AsTileJSON.F && set.ID != server.WebMercator {
-		return nil, problem.Invalidf("f", server.AsTileJSON.F,
+	if c.Format.F == media.TileJSON.F && set.ID != server.WebMercator {
+		return nil, problem.Invalidf("f", media.TileJSON.F,
 			"TileJSON knows %s only: ask %s%s/%s?f=tilejson, or take f=json here", server.WebMercator, c.Base(),
-			c.TilesPath(), server.WebMercator)
+			c.tilesPath(), server.WebMercator)
 	}
 	x, err := c.tileExtent(set, p.collections())
 	if err != nil {
 		return nil, err
 	}
 	a := &server.Answer{Fleeting: !x.settled}
-	if c.Format.F == server.AsTileJSON.F {
+	if c.Format.F == media.TileJSON.F {
 		text, err := wire.Marshal(c.tileJSON(x))
-		a.Raw = map[string][]byte{server.AsTileJSON.F: text}
+		a.Raw = map[string][]byte{media.TileJSON.F: text}
 		return a, err
 	}
 	doc := c.tilesetDoc(set, x)
@@ -377,10 +381,10 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 	tiles := c.TileMap(set, p.collections()...)
 	tiles.Path += c.collectionsRest()
 	a.Page = &page.Page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: tiles,
-		Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.listTitle(), Href: c.HtmlHref(c.TilesPath())}),
+		Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.listTitle(), Href: c.HtmlHref(c.tilesPath())}),
 		Data:   v}
 	if set.ID != server.WebMercator {
-		a.Page.Without = server.AsTileJSON.F
+		a.Page.Without = media.TileJSON.F
 	}
 	return a, nil
 }
@@ -415,7 +419,7 @@ func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	}
 	if l := c.s.Config.Service.Licence; l.Name != "" {
 		doc.Attribution, doc.License = l.Name, l.URL
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "license", Type: server.AsHTML.Media, Title: l.Name,
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "license", Type: media.HTML.Media, Title: l.Name,
 			Href: l.URL})
 	}
 	if low, high, ok := x.zooms(); ok {
@@ -441,13 +445,13 @@ func degreeBox(b *orb.Bound) *ogcapi.BoundingBox {
 
 // tileLayer describes the layer of the call's collection.
 func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
-	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.TitleOf(c.Collection),
+	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.Collection.TitleIn(c.Lang),
 		Description: c.Collection.Description.In(c.Lang), DataType: "vector",
 		BoundingBox:      degreeBox(c.Collection.Extent),
 		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
-		Links: []ogcapi.Link{{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(c.Collection),
+		Links: []ogcapi.Link{{Rel: "collection", Type: media.JSON.Media, Title: c.Collection.TitleIn(c.Lang),
 			Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
-	if d, ok := server.Dimensions[c.Collection.Geometry.Type]; ok {
+	if d, ok := style.Dimensions[c.Collection.Geometry.Type]; ok {
 		l.GeometryDimension = &d
 	}
 	l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)
@@ -460,7 +464,7 @@ func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
 		if t := p.Title.In(c.Lang); t != p.Name {
 			x.Title = t
 		}
-		if x.Type, x.Format = server.JsonType(p.Type); p.Type == cql2.TypeJSON { // JSON values are written as text
+		if x.Type, x.Format = schema.TypeOf(p.Type); p.Type == cql2.TypeJSON { // JSON values are written as text
 			x.Type = "string"
 		}
 		l.PropertiesSchema.Properties[p.Name] = x
@@ -472,7 +476,7 @@ func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
 // labelLayer describes the layer of labels of the call's collection; ok is false if there is none.
 func labelLayer(c *server.Call, r tile.Range) (l ogcapi.TileLayer, ok bool) {
 	points := 0
-	l = ogcapi.TileLayer{ID: tile.LabelLayer(c.Catalog, c.Collection), Title: c.TitleOf(c.Collection) + ": labels",
+	l = ogcapi.TileLayer{ID: tile.LabelLayer(c.Catalog, c.Collection), Title: c.Collection.TitleIn(c.Lang) + ": labels",
 		Description: "One point for each area, where a map writes its name.", DataType: "vector",
 		GeometryDimension: &points, MinTileMatrix: strconv.Itoa(r.First), MaxTileMatrix: strconv.Itoa(r.Last),
 		BoundingBox: degreeBox(c.Collection.Extent),
@@ -483,7 +487,7 @@ func labelLayer(c *server.Call, r tile.Range) (l ogcapi.TileLayer, ok bool) {
 			style.LabelRank:  {Type: "integer", Description: "The smallest is the most important"},
 			style.LabelZoom:  {Type: "integer", Description: "Level from which on the label is there"},
 		}},
-		Links: []ogcapi.Link{{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(c.Collection),
+		Links: []ogcapi.Link{{Rel: "collection", Type: media.JSON.Media, Title: c.Collection.TitleIn(c.Lang),
 			Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
 	return l, l.ID != ""
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
+
+	"grense/internal/problem"
 )
 
 const (
@@ -126,4 +128,23 @@ func GiveBuffer(b []byte) {
 	if b != nil && cap(b) <= pooled {
 		bufPool.Put(&b)
 	}
+}
+
+// IfMatch returns an error of kind Precondition if If-Match does not contain etag. The comparison is strong: a weak
+// validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. It checks GET and HEAD
+// only.
+func IfMatch(r *http.Request, etag string) error {
+	values, asked := r.Header["If-Match"]
+	if !asked || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return nil
+	}
+	for _, v := range values {
+		for e := range strings.SplitSeq(v, ",") {
+			if e = strings.TrimSpace(e); e == "*" || e == etag && e != "" && !strings.HasPrefix(e, "W/") {
+				return nil
+			}
+		}
+	}
+	return problem.New(problem.Precondition, nil, "The resource is not in a version that If-Match names. Leave the "+
+		"header out to get the current version.")
 }

@@ -1,27 +1,22 @@
-package server
+package limit
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
 
 	"grense/internal/problem"
-	"grense/internal/server/limit"
 )
 
-// slowCall is the call of a reader that has read a response too slowly.
-func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
-	t.Helper()
+// slow is the request of a reader that has read a response too slowly.
+func slow(m *Makers) (*Admission, *httptest.ResponseRecorder) {
 	rec := httptest.NewRecorder()
-	c := &Call{s: &Kit{Makers: m, Turns: m.Turns}, KeyID: "a",
-		Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
-	c.Response = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
-	return c, rec
+	w := &Response{ResponseWriter: rec, Deadline: time.Minute, Makers: m, blocked: 2 * TooSlow}
+	return &Admission{limits: &Limits{Makers: m, Turns: m.Turns}, KeyID: "a", Response: w}, rec
 }
 
 func filesIn(t *testing.T, dir string) int {
@@ -45,9 +40,9 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 	}{"all": {2 << 30, 0, false}, "what there is room for": {20 << 10, len(body), false},
 		"no room": {0, len(body), true}} {
 		t.Run(name, func(t *testing.T) {
-			m := limit.NewMakers(t.TempDir(), c.most, someTurns())
-			call, rec := slowCall(t, m)
-			if err := call.Large(); err != nil {
+			m := NewMakers(t.TempDir(), c.most, someTurns())
+			call, rec := slow(m)
+			if err := call.Large(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			for at := 0; at < len(body); at += 100 << 10 {
@@ -58,11 +53,11 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 			if held := call.Response.leave != nil; held != c.held || rec.Body.Len() != c.at {
 				t.Errorf("the place is held: %t, %d bytes sent; want %t, %d", held, rec.Body.Len(), c.held, c.at)
 			}
-			if err := call.Response.drain(); err != nil {
+			if err := call.Response.Drain(); err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(rec.Body.Bytes(), body) || call.Response.bytes != int64(len(body)) {
-				t.Errorf("%d bytes came, %d are counted; want %d", rec.Body.Len(), call.Response.bytes, len(body))
+			if !bytes.Equal(rec.Body.Bytes(), body) || call.Response.Bytes != int64(len(body)) {
+				t.Errorf("%d bytes came, %d are counted; want %d", rec.Body.Len(), call.Response.Bytes, len(body))
 			}
 			if m.Used.Load() != 0 || filesIn(t, m.Dir) != 0 {
 				t.Errorf("%d bytes and %d files are left", m.Used.Load(), filesIn(t, m.Dir))
@@ -74,14 +69,15 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 // TestLargeAnswersAreMadeAFewAtATime: the first few responses go to their readers and the others to files. One owner
 // cannot occupy all places.
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
-	for name, take := range map[string]func(*Call) error{"pages": (*Call).Large, "files": (*Call).LargeFile} {
+	for name, take := range map[string]func(*Admission, context.Context) error{"pages": (*Admission).Large,
+		"files": (*Admission).LargeFile} {
 		t.Run(name, func(t *testing.T) {
-			m := limit.NewMakers(t.TempDir(), 1<<20, someTurns())
+			m := NewMakers(t.TempDir(), 1<<20, someTurns())
 			m.Wait = 0
-			var calls []*Call
+			var calls []*Admission
 			for {
-				c, _ := slowCall(t, m)
-				err := take(c)
+				c, _ := slow(m)
+				err := take(c, t.Context())
 				if problem.Of(err).Kind == problem.Busy {
 					break
 				}
@@ -93,22 +89,21 @@ func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
 			if last := calls[len(calls)-1]; last.Response.spool == nil || calls[0].Response.spool != nil {
 				t.Error("the first few go to their readers, the others to files")
 			}
-			other, _ := slowCall(t, m)
+			other, _ := slow(m)
 			other.KeyID = "b"
-			if err := take(other); err != nil {
+			if err := take(other, t.Context()); err != nil {
 				t.Errorf("another owner: %v", err)
 			}
 			m.Wait = time.Minute
 			gone, leave := context.WithCancel(t.Context())
 			leave()
-			late, _ := slowCall(t, m)
-			late.Request = late.Request.WithContext(gone)
-			if err := take(late); err != context.Canceled {
+			late, _ := slow(m)
+			if err := take(late, gone); err != context.Canceled {
 				t.Errorf("%v for a client that has left", err)
 			}
-			calls[0].Response.release()
-			late, _ = slowCall(t, m)
-			if err := take(late); err != nil {
+			calls[0].Response.Release()
+			late, _ = slow(m)
+			if err := take(late, t.Context()); err != nil {
 				t.Errorf("a place that was given back is not given out: %v", err)
 			}
 		})

@@ -1,4 +1,5 @@
-package server
+// Package schema describes collections and their properties in JSON Schema.
+package schema
 
 import (
 	"strconv"
@@ -6,41 +7,41 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
+	"grense/internal/server/page"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 )
 
-// SchemaDoc returns a JSON Schema of the collection. kind is "schema"; "queryables" leaves out properties that cannot
-// be filtered by, "sortables" those without an order.
-func SchemaDoc(c *Call, kind string) ogcapi.Schema {
-	coll := c.Collection
-	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind,
-		Type: "object", Title: c.TitleOf(coll),
-		Description: coll.Description.In(c.Lang), Properties: ogcapi.SchemaProperties{}}
+// Writer writes schemas in a language, with addresses below a base URL.
+type Writer struct{ Lang, Base string }
+
+// Doc returns a JSON Schema of a collection. kind is "schema"; "queryables" leaves out properties that cannot be
+// filtered by, "sortables" those without an order.
+func (w Writer) Doc(coll *store.Collection, kind string) ogcapi.Schema {
+	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: w.Base + "/collections/" + coll.ID + "/" + kind,
+		Type: "object", Title: coll.TitleIn(w.Lang),
+		Description: coll.Description.In(w.Lang), Properties: ogcapi.SchemaProperties{}}
 	if g := coll.Geometry; g != nil && kind != "sortables" {
-		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: GeometryFormat(g.Type),
+		p := ogcapi.SchemaProperty{Name: g.Name, Title: page.Text(w.Lang, "geometry"), Format: GeometryFormat(g.Type),
 			Role: "primary-geometry"}
 		doc.Properties = append(doc.Properties, p)
 	}
 	for i := range coll.Properties {
 		p := &coll.Properties[i]
-		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" ||
-			kind == "sortables" && !Simple(p.Type) {
+		if p.Hidden || kind == "queryables" && queryable.Field(coll, p.Name) == nil && p.Items == "" ||
+			kind == "sortables" && !queryable.Simple(p.Type) {
 			continue
 		}
-		doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
+		doc.Properties = append(doc.Properties, w.Property(coll, p, kind))
 	}
 	return doc
 }
 
-// SchemaProperty describes a property. With kind "schema", every value of every feature is valid, also null.
-func (c *Call) SchemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
-	title := p.Title.In(c.Lang)
-	if title == "" {
-		title = p.Name
-	}
-	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.Lang), Unit: p.Unit,
-		CodeList: p.CodeList, Role: c.role(p)}
-	typ, format := JsonType(p.Type)
+// Property describes a property of a collection. With kind "schema", every value of every feature is valid, also null.
+func (w Writer) Property(coll *store.Collection, p *store.Property, kind string) ogcapi.SchemaProperty {
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.TitleIn(w.Lang), Description: p.Description.In(w.Lang),
+		Unit: p.Unit, CodeList: p.CodeList, Role: role(coll, p)}
+	typ, format := TypeOf(p.Type)
 	out.Type, out.Format = ogcapi.Types{typ}, format
 	if p.Items != "" {
 		out.Type, out.Items = ogcapi.Types{"array"}, &ogcapi.SchemaItems{}
@@ -60,7 +61,7 @@ func (c *Call) SchemaProperty(p *store.Property, kind string) ogcapi.SchemaPrope
 		}
 	}
 	if strings.HasPrefix(p.CodeList, "/") { // a list of ours
-		out.CodeList = c.Base() + p.CodeList
+		out.CodeList = w.Base + p.CodeList
 	}
 	if p.Ref != "" {
 		out.Collection = p.Ref
@@ -92,22 +93,22 @@ func enumValue(v string, t cql2.Type) any {
 }
 
 // role returns the x-ogc-role of a property (OGC 23-058r2).
-func (c *Call) role(p *store.Property) string {
+func role(coll *store.Collection, p *store.Property) string {
 	switch p.Name {
-	case c.Collection.Key.Property:
+	case coll.Key.Property:
 		return "id"
-	case c.Collection.Instant:
+	case coll.Instant:
 		return "primary-instant"
-	case c.Collection.IntervalStart:
+	case coll.IntervalStart:
 		return "primary-interval-start"
-	case c.Collection.IntervalEnd:
+	case coll.IntervalEnd:
 		return "primary-interval-end"
 	}
 	return ""
 }
 
-// JsonType returns the JSON Schema type and format of a property: a single type, since clients read only one.
-func JsonType(t cql2.Type) (typ, format string) {
+// TypeOf returns the JSON Schema type and format of a property: a single type, since clients read only one.
+func TypeOf(t cql2.Type) (typ, format string) {
 	switch t {
 	case cql2.TypeInteger:
 		return "integer", ""
@@ -130,6 +131,7 @@ var geometryFormats = map[string]string{"Point": "geometry-point", "MultiPoint":
 	"Polygon": "geometry-polygon", "MultiPolygon": "geometry-multipolygon",
 	"GeometryCollection": "geometry-geometrycollection"}
 
+// GeometryFormat returns the format of a geometry of a type (OGC 23-058r2).
 func GeometryFormat(name string) string {
 	if f, ok := geometryFormats[name]; ok {
 		return f

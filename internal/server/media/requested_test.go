@@ -1,8 +1,10 @@
-package server
+package media_test
 
 import (
 	"net/url"
 	"testing"
+
+	"grense/internal/server/media"
 )
 
 // TestLanguageThatIsAskedForIsThatOfTheQuery: the query decides the language, however it is written and whatever
@@ -14,7 +16,7 @@ func TestLanguageThatIsAskedForIsThatOfTheQuery(t *testing.T) {
 		"lang%3Den", "LANG=en", "a;lang=en", "lang=en;f=html", "lang;f=html", "&lang=nn&", "=lang", "%zz=1&lang=en",
 		"lang=%zz", "la+ng=en", "lang+=en", "filter=nr%3D1&lang=nn"} {
 		u := &url.URL{RawQuery: query}
-		if got, want := requestedLanguage(u), u.Query().Get("lang"); got != want {
+		if got, want := media.Requested(u), u.Query().Get("lang"); got != want {
 			t.Errorf("%q asks for %q, want %q", query, got, want)
 		}
 	}

@@ -1,4 +1,5 @@
-package server
+// Package media holds the representations of resources, and chooses the one and the language that a request asks for.
+package media
 
 import (
 	"mime"
@@ -27,10 +28,42 @@ func (r Format) ContentType() string {
 	return r.Media
 }
 
-// negotiate chooses a representation: f overrides Accept; without Accept, or with */*, it is the first (OGC 19-072,
+// Representations. Also are media types that Accept may name.
+var (
+	JSON    = Format{F: "json", Media: "application/json"}
+	JSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
+	HTML    = Format{F: "html", Media: "text/html", Charset: true}
+	GeoJSON = Format{F: "json", Media: "application/geo+json",
+		Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
+	GeoJSONLD = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
+	CSV       = Format{F: "csv", Media: "text/csv", Charset: true}
+	Lines     = Format{F: "ndjson", Media: "application/x-ndjson"}
+	PNG       = Format{F: "png", Media: "image/png"}
+	Schema    = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	MVT       = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile",
+		Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf",
+		Binary: true}
+	LinkFormat = Format{F: "linkformat", Media: "application/link-format"}
+	TileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
+	Style      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"},
+		Alias: "mapbox"}
+	XSD     = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
+	OpenAPI = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0",
+		Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
+	YAML = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0",
+		Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
+)
+
+// Representations of feeds (RFC 4287; JSON Feed 1.1).
+var (
+	Atom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
+	JSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
+)
+
+// Negotiate chooses a representation: f overrides Accept; without Accept, or with */*, it is the first (OGC 19-072,
 // 7.6; RFC 9110, 12.5.1). It returns an error of kind NotAcceptable if none is acceptable, and Invalid for an unknown
 // f.
-func negotiate(f string, hasF bool, accept []string, reps []Format) (r Format, err error) {
+func Negotiate(f string, hasF bool, accept []string, reps []Format) (r Format, err error) {
 	if hasF {
 		for _, r := range reps {
 			if strings.EqualFold(f, r.F) || r.Alias != "" && strings.EqualFold(f, r.Alias) {
@@ -147,55 +180,15 @@ func mediaNames(reps []Format) string {
 	return strings.Join(names, ", ")
 }
 
-// wantsPage reports whether an error is shown as a page: with f=html, or if f names no representation and Accept
+// WantsPage reports whether an error is shown as a page: with f=html, or if f names no representation and Accept
 // prefers text/html to JSON.
-func wantsPage(f string, accept []string) bool {
+func WantsPage(f string, accept []string) bool {
 	switch strings.ToLower(f) {
-	case AsHTML.F:
+	case HTML.F:
 		return true
-	case AsJSON.F, AsJSONLD.F, AsCSV.F, AsYAML.F, AsGeoJSON.Alias, AsYAML.Alias, AsAtom.F, AsJSONFeed.F:
+	case JSON.F, JSONLD.F, CSV.F, YAML.F, GeoJSON.Alias, YAML.Alias, Atom.F, JSONFeed.F:
 		return false
 	}
-	r, err := negotiate("", false, accept, []Format{AsJSON, AsHTML})
+	r, err := Negotiate("", false, accept, []Format{JSON, HTML})
 	return err == nil && r.F == "html"
-}
-
-// language returns nb, nn or en: lang overrides Accept-Language, and the default is nb (RFC 4647, 3.4).
-func language(lang string, accept []string) string {
-	if l, ok := languageOf(lang); ok {
-		return l
-	}
-	best, bestQ := "nb", 0
-	n := 0
-	for _, v := range accept {
-		for e := range strings.SplitSeq(v, ",") {
-			if n++; n > maxAccept {
-				return best
-			}
-			tag, rest, _ := strings.Cut(e, ";")
-			q := 1000
-			if s, ok := strings.CutPrefix(strings.TrimSpace(rest), "q="); ok {
-				x, err := strconv.ParseFloat(s, 64)
-				if err != nil || !(x >= 0 && x <= 1) {
-					continue
-				}
-				q = int(x * 1000)
-			}
-			if l, ok := languageOf(strings.TrimSpace(tag)); ok && q > bestQ {
-				best, bestQ = l, q
-			}
-		}
-	}
-	return best
-}
-
-func languageOf(tag string) (string, bool) {
-	primary, _, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(tag, "_", "-")), "-")
-	switch primary {
-	case "nb", "no":
-		return "nb", true
-	case "nn", "en":
-		return primary, true
-	}
-	return "", false
 }

@@ -1,9 +1,10 @@
-package server
+package media_test
 
 import (
 	"testing"
 
 	"grense/internal/config"
+	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/web"
 )
@@ -15,12 +16,12 @@ func TestEveryLanguageOfTheCataloguesIsNegotiated(t *testing.T) {
 		t.Errorf("%d languages, and %d catalogues", len(page.Languages), len(web.Languages()))
 	}
 	for i, code := range web.Languages() {
-		if got, ok := languageOf(code); !ok || got != code {
+		if got, ok := media.LanguageOf(code); !ok || got != code {
 			t.Errorf("%q is negotiated as %q", code, got)
 		}
 		if i >= len(page.Languages) || page.Languages[i].Code != code {
 			t.Errorf("%q has no tag at its place", code)
-		} else if got, ok := languageOf(page.Languages[i].Tag); !ok || got != code {
+		} else if got, ok := media.LanguageOf(page.Languages[i].Tag); !ok || got != code {
 			t.Errorf("%q is negotiated as %q", page.Languages[i].Tag, got)
 		}
 	}

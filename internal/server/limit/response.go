@@ -1,4 +1,4 @@
-package server
+package limit
 
 import (
 	"cmp"
@@ -10,37 +10,43 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"grense/internal/server/limit"
 )
 
-// response counts the bytes of a response and extends the write deadline with each write. A client that stops reading
-// is disconnected; a long download goes on.
-type response struct {
+// Response writes to a client. It counts the bytes and extends the write deadline with each write: a client that stops
+// reading is disconnected, and a long download goes on. The bytes for a slow client wait in a spool.
+type Response struct {
 	http.ResponseWriter
+	Hook     Hook // nil: there is none
 	Status   int
-	bytes    int64
-	gather   Gatherer      // sends small responses in one packet; nil if unused
-	plain    bool          // the connection has no TLS
-	gone     bool          // the client has disconnected
-	slow     bool          // because it read too slowly
-	deadline time.Duration // for one write
-	slowest  int64         // bytes per second that the client must read on average, after patience
+	Bytes    int64         // sent
+	Gather   Gatherer      // sends small responses in one packet; nil if unused
+	Plain    bool          // the connection has no TLS
+	Gone     bool          // the client has disconnected
+	Slow     bool          // because it read too slowly
+	Deadline time.Duration // for one write
+	Slowest  int64         // bytes per second that the client must read on average, after patience
+	Makers   *Makers
 	blocked  time.Duration // total time in writes
-	makers   *limit.Makers
-	leave    func()       // releases the slot of a large response; nil if it has none
-	direct   bool         // the slot is for a response that is not spooled
-	rest     func()       // releases the slot of writing; nil if it has none
-	spool    *limit.Spool // bytes that wait for the client; nil if there are none
-	spooled  bool         // the response has had its spool
+	leave    func()        // releases the slot of a large response; nil if it has none
+	direct   bool          // the slot is for a response that is not spooled
+	rest     func()        // releases the slot of writing; nil if it has none
+	spool    *Spool        // bytes that wait for the client; nil if there are none
+	spooled  bool          // the response has had its spool
 	values   [12]string
-	valued   int       // number of values in use
-	lead     *inFlight // response in flight that others may join until this one begins; nil if there is none
-	timing   func()    // sets Server-Timing; nil: the setting is off
+	valued   int // number of values in use
 }
 
-// set sets a header field, whose name is in canonical form. The first values share one array.
-func (w *response) set(name, value string) {
+// Hook is called before the header of a response is sent.
+type Hook interface{ Begin() }
+
+// Gatherer is a connection that can buffer writes, so that head and body of a response are sent in one packet.
+type Gatherer interface {
+	Hold()
+	Release() error // writes the buffered bytes
+}
+
+// Set sets a header field, whose name is in canonical form. The first values share one array.
+func (w *Response) Set(name, value string) {
 	if n := w.valued; n < len(w.values) {
 		w.valued++
 		w.values[n] = value
@@ -50,27 +56,11 @@ func (w *response) set(name, value string) {
 	w.Header()[name] = []string{value}
 }
 
-// SetHeader sets a header field of any ResponseWriter. The name is in canonical form.
-func SetHeader(w http.ResponseWriter, name, value string) {
-	if rw, ok := w.(*response); ok {
-		rw.set(name, value)
-		return
-	}
-	w.Header()[name] = []string{value}
-}
-
-func (w *response) WriteHeader(status int) {
+func (w *Response) WriteHeader(status int) {
 	if w.Status == 0 {
 		w.Status = status
-		if w.lead != nil { // the rest takes as long as its client
-			w.lead.end(nil, false)
-			w.lead = nil
-		}
-		if w.timing != nil {
-			w.timing()
-		}
-		if h := w.Header(); isDocument(First(h["Content-Type"])) {
-			everyDocument.set(h)
+		if w.Hook != nil {
+			w.Hook.Begin()
 		}
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -79,13 +69,13 @@ func (w *response) WriteHeader(status int) {
 // chunk is the number of bytes written under one deadline.
 const chunk = 64 << 10
 
-func (w *response) Write(b []byte) (n int, err error) {
+func (w *Response) Write(b []byte) (n int, err error) {
 	if w.Status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
 	for len(b) > 0 {
-		if w.spool == nil && !w.spooled && w.blocked > limit.TooSlow {
-			w.spool = limit.NewSpool(w.makers)
+		if w.spool == nil && !w.spooled && w.blocked > TooSlow {
+			w.spool = NewSpool(w.Makers)
 			w.spooled = w.spool == nil
 		}
 		if w.spool == nil {
@@ -99,21 +89,21 @@ func (w *response) Write(b []byte) (n int, err error) {
 		if n, b = n+m, b[m:]; len(b) == 0 {
 			break
 		}
-		if err := w.drain(); err != nil {
+		if err := w.Drain(); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// whole writes a response whose header has its length.
-func (w *response) whole(parts ...[]byte) error {
+// Whole writes a response whose header has its length.
+func (w *Response) Whole(parts ...[]byte) error {
 	size := 0
 	for _, b := range parts {
 		size += len(b)
 	}
 	flusher, ok := w.ResponseWriter.(http.Flusher)
-	if w.gather == nil || !ok || size > chunk || w.spool != nil {
+	if w.Gather == nil || !ok || size > chunk || w.spool != nil {
 		for _, b := range parts {
 			if _, err := w.Write(b); err != nil {
 				return err
@@ -122,7 +112,7 @@ func (w *response) whole(parts ...[]byte) error {
 		return nil
 	}
 	_, err := w.timed(int64(size), func() (n int64, err error) {
-		w.gather.Hold()
+		w.Gather.Hold()
 		for _, b := range parts {
 			m, failed := w.ResponseWriter.Write(b)
 			if n += int64(m); failed != nil {
@@ -130,13 +120,13 @@ func (w *response) whole(parts ...[]byte) error {
 			}
 		}
 		flusher.Flush()
-		return n, cmp.Or(w.gather.Release(), err)
+		return n, cmp.Or(w.Gather.Release(), err)
 	})
 	return err
 }
 
 // send writes to the client.
-func (w *response) send(b []byte) (n int, err error) {
+func (w *Response) send(b []byte) (n int, err error) {
 	for len(b) > 0 && err == nil {
 		size := min(len(b), chunk)
 		var m int
@@ -151,28 +141,28 @@ func (w *response) send(b []byte) (n int, err error) {
 }
 
 // timed calls send with a deadline for size bytes, and counts time and bytes.
-func (w *response) timed(size int64, send func() (int64, error)) (int64, error) {
+func (w *Response) timed(size int64, send func() (int64, error)) (int64, error) {
 	w.Resting() // a slow reader must not occupy a place that others queue for
 	start := time.Now()
 	// not every ResponseWriter supports deadlines
 	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(start.Add(w.allowed(size)))
 	n, err := send()
 	w.blocked += time.Since(start)
-	w.bytes += n
-	w.gone = w.gone || err != nil
-	w.slow = errors.Is(err, os.ErrDeadlineExceeded)
+	w.Bytes += n
+	w.Gone = w.Gone || err != nil
+	w.Slow = errors.Is(err, os.ErrDeadlineExceeded)
 	return n, err
 }
 
 // ReadFrom sends a file or part of it by the system call for that, if the connection allows it, and other readers by
 // copying. It counts and limits time as Write does.
-func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
+func (w *Response) ReadFrom(src io.Reader) (n int64, err error) {
 	left, file := int64(math.MaxInt64), src
 	if part, ok := src.(*io.LimitedReader); ok {
 		left, file = part.N, part.R
 	}
 	to, ok := w.ResponseWriter.(io.ReaderFrom)
-	if _, isFile := file.(syscall.Conn); !ok || !isFile || !w.plain || w.spool != nil || !w.spooled {
+	if _, isFile := file.(syscall.Conn); !ok || !isFile || !w.Plain || w.spool != nil || !w.spooled {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
 	if w.Status == 0 {
@@ -193,19 +183,19 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 const patience = 5 * time.Second
 
 // allowed returns the time for the next write of n bytes.
-func (w *response) allowed(n int64) time.Duration {
-	if w.slowest == 0 {
-		return w.deadline
+func (w *Response) allowed(n int64) time.Duration {
+	if w.Slowest == 0 {
+		return w.Deadline
 	}
-	seconds := float64(w.bytes+n) / float64(w.slowest)
-	return min(w.deadline, patience+time.Duration(seconds*float64(time.Second))-w.blocked)
+	seconds := float64(w.Bytes+n) / float64(w.Slowest)
+	return min(w.Deadline, patience+time.Duration(seconds*float64(time.Second))-w.blocked)
 }
 
 // Unwrap is for http.ResponseController.
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *Response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// release releases the slots of a response.
-func (w *response) release() {
+// Release releases the slots of a response.
+func (w *Response) Release() {
 	w.Resting()
 	if w.leave != nil {
 		w.leave()
@@ -214,7 +204,7 @@ func (w *response) release() {
 }
 
 // TakePlace passes the slot of a large response to the caller, who must call leave at least once.
-func (w *response) TakePlace() (leave func()) {
+func (w *Response) TakePlace() (leave func()) {
 	if w == nil || w.leave == nil {
 		return func() {}
 	}
@@ -224,26 +214,26 @@ func (w *response) TakePlace() (leave func()) {
 
 // keep appends b to the spool and returns the number of bytes stored. If the spool is full, the response keeps its slot
 // until it is sent, which bounds memory.
-func (w *response) keep(b []byte) int {
+func (w *Response) keep(b []byte) int {
 	n, err := w.spool.Write(b)
 	if n > 0 && w.direct {
-		w.release()
+		w.Release()
 	}
 	w.spooled = err != nil
 	return n
 }
 
 // FromDisk marks the rest of the response as coming from a file, so that it needs neither spool nor slot.
-func (w *response) FromDisk() {
+func (w *Response) FromDisk() {
 	if w == nil || w.spool != nil && w.spool.Size > 0 {
 		return
 	}
 	w.spool, w.spooled = nil, true
-	w.release()
+	w.Release()
 }
 
 // Push flushes buffered bytes, so that a long response begins at once. It does nothing for a spooled response.
-func (w *response) Push() error {
+func (w *Response) Push() error {
 	if w == nil || w.spool != nil {
 		return nil
 	}
@@ -257,15 +247,15 @@ func (w *response) Push() error {
 	return err
 }
 
-// drain sends the spool.
-func (w *response) drain() error {
+// Drain sends the spool.
+func (w *Response) Drain() error {
 	s := w.spool
 	if s == nil {
 		return nil
 	}
 	w.spool, w.spooled = nil, true // later bytes are sent directly
 	defer s.Close()
-	plain := make([]byte, limit.SpoolBlock)
+	plain := make([]byte, SpoolBlock)
 	for at := int64(0); at < s.Size; {
 		b, next, err := s.Read(at, plain)
 		if err == nil {
@@ -280,9 +270,17 @@ func (w *response) drain() error {
 }
 
 // Resting releases the slot of CostWriting.
-func (w *response) Resting() {
+func (w *Response) Resting() {
 	if w != nil && w.rest != nil {
 		w.rest()
 		w.rest = nil
+	}
+}
+
+// Discard deletes the bytes that wait for the client of an aborted response.
+func (w *Response) Discard() {
+	if w.spool != nil {
+		w.spool.Close()
+		w.spool, w.spooled = nil, true
 	}
 }

@@ -1,9 +1,8 @@
-package server
+package limit
 
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"testing"
@@ -12,20 +11,19 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/problem"
-	"grense/internal/server/limit"
 	"grense/internal/store"
 )
 
 // someTurns has one place for each class of queries.
-func someTurns() *limit.Turns {
-	return limit.NewTurns(config.Limits{Concurrent: 32, Queue: 2 * time.Second, Query: 10 * time.Second},
+func someTurns() *Turns {
+	return NewTurns(config.Limits{Concurrent: 32, Queue: 2 * time.Second, Query: 10 * time.Second},
 		[...]int{store.CostPage: 1, store.CostIndexed: 1, store.CostScan: 1, store.CostGeometry: 1})
 }
 
 // writer is a request of a key that writes many features.
-func writer(ctx context.Context, t *limit.Turns, key string) *Call {
-	return &Call{s: &Kit{Turns: t}, Request: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), KeyID: key,
-		Response: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
+func writer(t *Turns, key string) *Admission {
+	return &Admission{limits: &Limits{Turns: t}, KeyID: key,
+		Response: &Response{ResponseWriter: httptest.NewRecorder(), Deadline: time.Minute}}
 }
 
 func isClosed(done chan struct{}) bool {
@@ -43,24 +41,24 @@ func isClosed(done chan struct{}) bool {
 func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := someTurns()
-		var own []*Call
+		var own []*Admission
 		for range runtime.GOMAXPROCS(0) {
-			own = append(own, writer(t.Context(), x, "greedy"))
-			if err := own[len(own)-1].Writing(); err != nil {
+			own = append(own, writer(x, "greedy"))
+			if err := own[len(own)-1].Writing(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := own[0].Writing(); err != nil {
+		if err := own[0].Writing(t.Context()); err != nil {
 			t.Errorf("a place that is held is asked for again: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var left, next error
 		done := make(chan struct{})
-		go func() { left = writer(ctx, x, "greedy").Writing() }()
+		go func() { left = writer(x, "greedy").Writing(ctx) }()
 		synctest.Wait()
-		go func() { next = writer(t.Context(), x, "greedy").Writing(); close(done) }()
+		go func() { next = writer(x, "greedy").Writing(t.Context()); close(done) }()
 		synctest.Wait()
-		if err := writer(t.Context(), x, "modest").Writing(); err != nil {
+		if err := writer(x, "modest").Writing(t.Context()); err != nil {
 			t.Errorf("another owner: %v", err)
 		}
 		cancel() // the client breaks its request off
@@ -74,11 +72,11 @@ func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 		if !isClosed(done) || next != nil {
 			t.Errorf("nobody got the place of an answer that goes out: %v", next)
 		}
-		if err := writer(ctx, x, "third").Writing(); !errors.Is(err, context.Canceled) {
+		if err := writer(x, "third").Writing(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("a request that was broken off before: %v", err)
 		}
 		start := time.Now()
-		if err := writer(t.Context(), x, "greedy").Writing(); problem.Of(err).Kind != problem.Busy ||
+		if err := writer(x, "greedy").Writing(t.Context()); problem.Of(err).Kind != problem.Busy ||
 			time.Since(start) != 2*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

@@ -1,4 +1,4 @@
-package server
+package limit
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"grense/internal/await"
+	timing "grense/internal/await"
 )
 
 // reader receives a response at a fixed number of bytes per second, within the deadlines that are set for it.
@@ -35,13 +35,13 @@ func (r *reader) Write(b []byte) (int, error) {
 	takes, left := time.Duration(len(b))*time.Second/time.Duration(r.speed), time.Until(r.until)
 	if r.most > 0 {
 		if n := r.most - r.took; len(b) > n {
-			await.Pace(max(left, 0))
+			timing.Pace(max(left, 0))
 			r.took = r.most
 			return n, os.ErrDeadlineExceeded
 		}
 		r.took += len(b)
 	}
-	await.Pace(min(takes, max(left, 0)))
+	timing.Pace(min(takes, max(left, 0)))
 	if takes > left {
 		return int(left.Seconds() * float64(r.speed)), os.ErrDeadlineExceeded
 	}
@@ -83,23 +83,23 @@ func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 		{speed: 3 << 10, slowest: 0},
 		{speed: 1 << 10, slowest: 0, ended: true}, // a chunk takes longer than a write may
 	} {
-		for way, send := range map[string]func(*response) (int64, error){
-			"written":   func(w *response) (int64, error) { return io.Copy(w, bytes.NewReader(make([]byte, size))) },
-			"of a file": func(w *response) (int64, error) { return io.CopyN(w, file, size) },
+		for way, send := range map[string]func(*Response) (int64, error){
+			"written":   func(w *Response) (int64, error) { return io.Copy(w, bytes.NewReader(make([]byte, size))) },
+			"of a file": func(w *Response) (int64, error) { return io.CopyN(w, file, size) },
 		} {
 			if _, err := file.Seek(0, io.SeekStart); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				r := &reader{speed: c.speed}
-				w := &response{ResponseWriter: r, plain: true, deadline: 30 * time.Second, slowest: c.slowest}
+				w := &Response{ResponseWriter: r, Plain: true, Deadline: 30 * time.Second, Slowest: c.slowest}
 				w.FromDisk()
 				start := time.Now()
 				n, err := send(w)
-				if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.gone != c.ended ||
-					w.bytes != n || (r.files > 0) != (way == "of a file") {
+				if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.Gone != c.ended ||
+					w.Bytes != n || (r.files > 0) != (way == "of a file") {
 					t.Errorf("%d bytes in a second, slowest %d, %s: %d bytes, %d counted, %v", c.speed, c.slowest, way,
-						n, w.bytes, err)
+						n, w.Bytes, err)
 				}
 				if took := time.Since(start); c.ended && took > time.Minute {
 					t.Errorf("%d bytes in a second, slowest %d, %s: ended after %v", c.speed, c.slowest, way, took)
@@ -126,7 +126,7 @@ func TestReadersWhoStandStillAreEnded(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			r := &reader{speed: 1 << 30, most: most}
-			w := &response{ResponseWriter: r, plain: true, deadline: 30 * time.Second}
+			w := &Response{ResponseWriter: r, Plain: true, Deadline: 30 * time.Second}
 			w.FromDisk()
 			start := time.Now()
 			n, err := io.CopyN(w, file, 16<<20)
