@@ -163,6 +163,9 @@ func (n naive) draw(r *rand.Rand) (w wish) {
 	if fits := strings.Trim(w.name, "*? "); len([]rune(strings.ReplaceAll(fits, " ", ""))) < 2 {
 		w.name = "" // too short to be asked
 	}
+	if strings.ContainsAny(w.name, "*?") && strings.Contains(w.name, "aa") {
+		w.name = "" // folded already: of Vegåa, and to be folded again, as of Aasen
+	}
 	return w
 }
 
