@@ -26,8 +26,9 @@ const (
 	soakPlaces  = 100_000
 	soakTime    = 30 * time.Second // for each round
 	soakClients = 4
-	soakSample  = 20       // one in so many answers is compared
-	soakMaxHits = 5000     // as the server is configured
+	soakSample  = 20   // one in so many answers is compared
+	soakMaxHits = 5000 // as the server is configured
+	soakMemory  = 512 << 20
 	soakGrowth  = 64 << 20 // bytes by which resident memory may be larger at the end than after half of the time
 )
 
@@ -214,7 +215,8 @@ func TestSoakRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := createKey(t, dir)
-	s := serve(t, []string{"HOME=" + dir, "GRENSE_SOAP_MAX_HITS=" + strconv.Itoa(soakMaxHits), tellsMetrics}, path)
+	s := serve(t, []string{"HOME=" + dir, "GRENSE_SOAP_MAX_HITS=" + strconv.Itoa(soakMaxHits), tellsMetrics,
+		"GRENSE_LIMITS_MEMORY=" + strconv.Itoa(soakMemory)}, path)
 	s.key = key
 	s.rest(t) // levels for tiles take memory while they are built
 
@@ -256,8 +258,8 @@ func TestSoakRegister(t *testing.T) {
 		"%d MB at the end",
 		asked.Load(), time.Since(start).Round(time.Second), refused.Load(), compared.Load(), wrong.Load(),
 		early>>20, late>>20)
-	if late > early+soakGrowth {
-		t.Errorf("resident memory grew from %d to %d MB", early>>20, late>>20)
+	if late > early+soakGrowth || late > soakMemory {
+		t.Errorf("resident memory grew from %d to %d MB, limits.memory is %d MB", early>>20, late>>20, soakMemory>>20)
 	}
 	if compared.Load() == 0 {
 		t.Error("nothing was compared")
