@@ -15,6 +15,9 @@ import (
 // TestNumbersOfForeignFilesCompareExactly: a column that is declared NUMERIC has integers and doubles beside each
 // other.
 func TestNumbersOfForeignFilesCompareExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	mixed := append(storetest.Anys(storetest.EdgeIntegers), storetest.Anys(storetest.EdgeDoubles[1:3])...)
 	mixed = append(mixed, 1e300, 0x1p63, 0x1p64)

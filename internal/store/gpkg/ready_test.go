@@ -103,6 +103,9 @@ func TestRegisterNeedsNoSideFileUntilItIsChanged(t *testing.T) {
 
 // A copy by SQLite restarts its change counter: no number of changes to it makes it look like the sealed file.
 func TestChangedCopyOfARegisterIsReadAsAnyOtherFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "register.gpkg"), filepath.Join(dir, "copied.gpkg")

@@ -51,6 +51,9 @@ func someRows(t *testing.T, st *gpkg.Store, r *rand.Rand, collection string) []s
 // TestPackedRecordsAreThoseOfTheFile: what is read from a file of records is what SQLite gives,
 // in the order asked, until somebody writes.
 func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	path, dir := manyNames(t), t.TempDir()
 	open := func(dir string, bytes int) *gpkg.Store {
@@ -144,6 +147,9 @@ func rowIDs(rows []store.Row) (ids []string) {
 // TestRecordsThatAreDamagedAreNotUsed: a file of records that is cut, changed or of something
 // else gives no other answers.
 func TestRecordsThatAreDamagedAreNotUsed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	path := manyNames(t)
 	w := store.Want{NoGeometry: true}

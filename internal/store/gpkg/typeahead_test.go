@@ -143,6 +143,9 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 
 // A question that is not a search alone is left to SQL, with the table there as without it.
 func TestTypeAheadLeavesOtherQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	path := namesOf(t, 2101)
 	index, table := opened(t, path, -1), opened(t, path, 0)
@@ -172,6 +175,9 @@ func TestTypeAheadLeavesOtherQuestions(t *testing.T) {
 }
 
 func TestTypeAheadKeepsWithinItsRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	path := namesOf(t, 2101)
 	for name, room := range map[string]int{"none": -1, "too little": 10_000} {

@@ -17,6 +17,9 @@ import (
 
 // A question takes the first way that can answer it, is said to, and gets what it gets without that way.
 func TestEachWayAnswersItsQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks one question after another: nothing for the race detector")
+	}
 	t.Parallel()
 	names := namesOf(t, 2203)
 	memory, none := opened(t, names, 0), opened(t, names, -1) // with and without tables in memory
