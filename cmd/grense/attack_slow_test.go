@@ -49,7 +49,7 @@ func (c crowd) attack(t *testing.T, s *serving, what string) {
 		begun.Load(), told.Load())
 	figure(t, fmt.Sprintf("%d slow readers of %s, `memory: 512MiB`: most memory", c.readers, what), s.peak(t), 512<<20)
 	figure(t, "  answers to them other than 200 and 503", failed.Load(), 0)
-	figure(t, "  readers without an answer, who asked again when they were told to", c.readers-int(begun.Load()), 0)
+	figure(t, "  readers without an answer, who asked again after Retry-After", c.readers-int(begun.Load()), 0)
 	seen.report(t)
 }
 

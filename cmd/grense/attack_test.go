@@ -357,7 +357,7 @@ func TestAttackSlowSOAP(t *testing.T) {
 	t.Logf("%d answers were begun; %d times a reader was told that the server is busy", begun.Load(), refused.Load())
 	figure(t, fmt.Sprintf("%d slow readers of SOAP answers of %d KiB, `memory: 512MiB`: most memory", readers, kib),
 		s.peak(t), 512<<20)
-	figure(t, "  readers without an answer, who asked again when they were told to", readers-int(begun.Load()), 0)
+	figure(t, "  readers without an answer, who asked again after Retry-After", readers-int(begun.Load()), 0)
 	seen.report(t)
 }
 
