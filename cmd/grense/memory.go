@@ -5,10 +5,11 @@ import (
 	"runtime/debug"
 )
 
-// boundHeap limits the heap to memory, in bytes, less what the process needs outside of it under load: 160 MiB for the
-// program, threads, and the caches of SQLite, but at most half of memory. GOMEMLIMIT in the environment overrides it.
+// boundHeap limits the heap to memory, in bytes, less what the process needs beyond it under load: 192 MiB for the
+// program, threads, the caches of SQLite, and a heap that grows while it is collected, but at most half of memory.
+// GOMEMLIMIT in the environment overrides it.
 func boundHeap(memory int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory - min(memory/2, 160<<20))
+		debug.SetMemoryLimit(memory - min(memory/2, 192<<20))
 	}
 }
