@@ -30,10 +30,10 @@ func parseDate(s string) (time.Time, bool) {
 // parseTimestamp reads a date-time of RFC 3339 in any zone, with T and Z in either case.
 // A leap second is the last nanosecond of the second before.
 func parseTimestamp(s string) (time.Time, bool) {
-	if len(s) < len("2006-01-02T15:04:05Z") || strings.ContainsRune(s, ',') {
+	s = strings.ToUpper(s) // may be shorter: of ı it is I
+	if len(s) < len("2006-01-02T15:04:05Z") || s[13] != ':' || strings.ContainsRune(s, ',') {
 		return time.Time{}, false
 	}
-	s = strings.ToUpper(s)
 	leap := s[17:19] == "60"
 	if leap {
 		s = s[:17] + "59" + s[19:]

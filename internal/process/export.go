@@ -236,10 +236,10 @@ func (x export) layers(
 		}
 	}
 	var colls []*store.Collection
-	for i, id := range ids {
+	for _, id := range ids {
 		id = strings.TrimSpace(id)
 		coll, ok := cat.Collection(id)
-		if !ok || !coll.Public || slices.Contains(ids[:i], id) {
+		if !ok || !coll.Public || slices.Contains(colls, coll) {
 			return nil, "", Fault(id,
 				problem.Sayf("name each collection once, of %s", strings.Join(publicIDs(cat, false), ", ")),
 				map[bool]string{true: "collection_ids", false: "collection_id"}[x.all])
@@ -435,7 +435,7 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, 
 		p.Rows,
 		store.Want{Properties: []string{}, NoGeometry: true},
 		func(f *store.Feature) error {
-			a.id = f.Public()
+			a.id = strings.Clone(f.Public())
 			return nil
 		},
 	)
@@ -475,7 +475,7 @@ var codeNames = []string{"nummer", "snummer", "_nr", "nr", "_id", "_kode", "kode
 // nil if neither is possible.
 func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 	if coll.ID == a.coll.ID {
-		return a.begins(coll)
+		return a.itself(coll)
 	}
 	for _, p := range coll.Properties {
 		if p.Hidden || p.Type != cql2.TypeText {
@@ -490,6 +490,14 @@ func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 		return a.begins(coll)
 	}
 	return nil
+}
+
+// itself returns the condition that a feature is the area; nil if the ids are not text.
+func (a *foundArea) itself(coll *store.Collection) cql2.Expr {
+	if coll.Key.Type != cql2.TypeText || coll.Key.Property == "" {
+		return nil
+	}
+	return cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: coll.Key.Property}, R: cql2.Text(a.id)}
 }
 
 // begins returns the condition that a feature id begins with the id of the area; nil if the ids are not text.
@@ -608,6 +616,9 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 				v := f.Values[0]
 				if v == nil || seen[v] {
 					return nil
+				}
+				if text, ok := v.(string); ok {
+					v = strings.Clone(text)
 				}
 				if len(values) == maxDistinct {
 					return errMany

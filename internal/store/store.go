@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"grense/internal/cql2"
@@ -182,6 +183,7 @@ func AllOf(ctx context.Context, s Reader, q AllQuery, p *Page) (*All, error) {
 	err := s.Fetch(ctx, q.Collection, p.Rows, want, func(f *Feature) error {
 		text, _ := f.Values[0].(string)
 		if text = cql2.Norm(text); !seen[text] {
+			text = strings.Clone(text)
 			seen[text] = true
 			a.Texts = append(a.Texts, text)
 		}
