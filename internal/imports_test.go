@@ -40,7 +40,8 @@ var may = map[string]string{
 	"internal/state": "internal/store",
 	"internal/store/postgis": "internal/state internal/cache internal/store internal/store/sqlq internal/cql2 " +
 		"internal/geo/crs internal/geo/wkb internal/migrate migrations",
-	"internal/store/storetest": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/sharedtest",
+	"internal/store/storetest": "internal/await internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +
+		"internal/sharedtest",
 	"internal/feature": "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +
 		"api/ogcapi",
 	"internal/draw": "internal/geo/crs",

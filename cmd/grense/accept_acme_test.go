@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"grense/internal/await"
 )
 
 // TestAcceptACME obtains a certificate from Pebble, the test authority of Let's Encrypt, serves with it, and serves
@@ -42,7 +44,7 @@ func TestAcceptACME(t *testing.T) {
 	stopPebble, _ := runProgram(t, []string{"PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=20"},
 		"pebble", "-config", filepath.Join(dir, "pebble.json"), "-dnsserver", dns)
 	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	eventually(t, "Pebble answers", func() error {
+	await.Success(t, "Pebble answers", func() error {
 		res, err := trusting.Get(directory)
 		if err == nil {
 			res.Body.Close()
@@ -60,7 +62,7 @@ func TestAcceptACME(t *testing.T) {
 	if issuer := first.Issuer.CommonName; !strings.Contains(issuer, "Pebble") {
 		t.Errorf("the certificate is by %q", issuer)
 	}
-	eventually(t, "the metric has the end of the certificate", func() error {
+	await.Success(t, "the metric has the end of the certificate", func() error {
 		res, err := http.Get("http://" + metrics + "/metrics")
 		if err != nil {
 			return err

@@ -15,7 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"grense/internal/await"
 )
 
 // TestAcceptOpsBackupUnderLoad: while 8 clients and 20 jobs keep a server busy it is backed up, and killed. What is
@@ -115,9 +116,10 @@ func TestAcceptOpsBackupUnderLoad(t *testing.T) {
 	if err := w.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); last(w) <= given; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the last change has the number %d, before the restore there was %d", last(w), given)
+	await.Success(t, "a change after the restore", func() error {
+		if n := last(w); n <= given {
+			return fmt.Errorf("the last change has the number %d, before the restore there was %d", n, given)
 		}
-	}
+		return nil
+	})
 }

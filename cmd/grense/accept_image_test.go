@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // imageRoot unpacks the image for this machine by the layout itself.
@@ -188,11 +190,11 @@ func child(t *testing.T, pid int) int {
 // awaitReady waits for /readyz.
 func awaitReady(t *testing.T, base string, ended <-chan error, log fmt.Stringer) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	await.Success(t, "ready", func() error {
 		if res, err := http.Get(base + "/readyz"); err == nil {
 			res.Body.Close()
 			if res.StatusCode == http.StatusOK {
-				return
+				return nil
 			}
 		}
 		select {
@@ -200,10 +202,8 @@ func awaitReady(t *testing.T, base string, ended <-chan error, log fmt.Stringer)
 			t.Fatalf("it ended: %v\n%s", err, log)
 		default:
 		}
-		if time.Now().After(end) {
-			t.Fatalf("it is not ready:\n%s", log)
-		}
-	}
+		return errors.New(log.String())
+	})
 }
 
 // everyDownload fetches each file that the collections offer.

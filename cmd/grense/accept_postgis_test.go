@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"grense/internal/await"
 	"grense/internal/demo"
 	"grense/internal/register"
 	"grense/internal/store/postgis"
@@ -53,20 +54,20 @@ func execute(t *testing.T, url, sql string) {
 // within fails the test unless ok becomes true in time at every server, and returns how long the last one took.
 func within(t *testing.T, limit time.Duration, servers []*serving, what string, ok func(*serving) bool) {
 	t.Helper()
-	start, last := time.Now(), time.Duration(0)
+	start := time.Now()
 	for i, s := range servers {
-		for !ok(s) {
-			if last = time.Since(start); last > limit {
-				var told []string
-				for l := range strings.Lines(s.logged(t)) {
-					if !strings.Contains(l, `"msg":"request"`) {
-						told = append(told, l)
-					}
-				}
-				t.Fatalf("server %d: not yet after %v: %s\n%s", i, limit, what, told)
+		await.Within(t, limit-time.Since(start), what, func() error {
+			if ok(s) {
+				return nil
 			}
-			time.Sleep(20 * time.Millisecond)
-		}
+			var told []string
+			for l := range strings.Lines(s.logged(t)) {
+				if !strings.Contains(l, `"msg":"request"`) {
+					told = append(told, l)
+				}
+			}
+			return fmt.Errorf("server %d logged %s", i, told)
+		})
 	}
 	t.Logf("%s after %v", what, time.Since(start).Round(10*time.Millisecond))
 }
@@ -185,7 +186,7 @@ func TestAcceptProcessesWithAReplica(t *testing.T) {
 	}
 	// The replica looks for the primary every five seconds; keys are read there until connections are renewed.
 	again := ""
-	until(t, "keys can be made again", func() bool {
+	await.True(t, "keys can be made again", func() bool {
 		again = strings.TrimSpace(grense(t, "key", "create", "--name", "after", "--source", both))
 		return again != ""
 	})

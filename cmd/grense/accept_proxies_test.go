@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // proxyConf makes a proxy of an example in docs/run/proxies.md: what the example lacks to run alone, how it strips the
@@ -141,7 +143,7 @@ func (x *proxied) start(program string, p proxyConf, example string) {
 	os.Chmod(dir, 0o755) // workers of Apache have another user
 	runProgram(t, []string{"HOME=" + dir}, program, p.args(conf, dir)...)
 	x.client = tlsClient(x.addr, "example.org", clientAddress)
-	eventually(t, "the proxy answers", func() error {
+	await.Success(t, "the proxy answers", func() error {
 		res, err := x.client.Get("https://example.org/divisions/healthz")
 		if err != nil {
 			return err
@@ -270,7 +272,7 @@ func (x *proxied) checkLog() {
 	if id == "" || id == "forged" || regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
 		t.Errorf("X-Request-Id %q is not that of the proxy", id)
 	}
-	eventually(t, "the log has the request", func() error {
+	await.Success(t, "the log has the request", func() error {
 		for line := range strings.Lines(x.s.logged(t)) {
 			var l struct{ Msg, Request, Client string }
 			if json.Unmarshal([]byte(line), &l) == nil && l.Request == id {
@@ -301,7 +303,7 @@ func tlsClient(addr, name, from string) *http.Client {
 // servedBy waits until addr has a certificate for a host, and returns it.
 func servedBy(t *testing.T, addr, host string) (cert *x509.Certificate) {
 	t.Helper()
-	eventually(t, "there is a certificate", func() error {
+	await.Success(t, "there is a certificate", func() error {
 		conn, err := tls.Dial("tcp", addr, &tls.Config{ServerName: host, InsecureSkipVerify: true,
 			NextProtos: []string{"h2"}})
 		if err != nil {
@@ -362,18 +364,4 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.b.String()
-}
-
-// eventually waits until check succeeds.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
 }

@@ -338,15 +338,7 @@ func (s *serving) settle(t *testing.T, ask func(i int)) {
 		for i := 0; i < 100 && time.Since(begin) < time.Second; i++ {
 			ask(i)
 		}
-		for busy := true; busy && time.Since(begin) < 30*time.Second; {
-			before, err := cpuTime(s.cmd.Process.Pid)
-			time.Sleep(200 * time.Millisecond)
-			after, err2 := cpuTime(s.cmd.Process.Pid)
-			if err != nil || err2 != nil {
-				t.Fatal(err, err2)
-			}
-			busy = after-before > 20*time.Millisecond
-		}
+		s.idles(t, 200*time.Millisecond, 20*time.Millisecond)
 	}
 }
 

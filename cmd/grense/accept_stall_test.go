@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/await"
 	"grense/internal/store/storetest"
 )
 
@@ -70,7 +71,7 @@ func TestAcceptStalledPostGIS(t *testing.T) {
 	if code, _, err := s.get(t.Context(), "/healthz"); err != nil || code != http.StatusOK {
 		t.Errorf("/healthz: status %d during the stall, %v", code, err)
 	}
-	time.Sleep(time.Until(end)) // the stall is of 30 seconds
+	await.Pace(time.Until(end)) // the stall is of 30 seconds
 	signal(syscall.SIGCONT)
 	within(t, soon, []*serving{s}, "the database is back", func(s *serving) bool {
 		code, body, err := s.get(t.Context(), page)

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // clientTime bounds one run of a client's script, which downloads a collection several times by pages of ten.
@@ -498,7 +500,7 @@ func TestAcceptSIGTERMLetsADownloadFinish(t *testing.T) {
 	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=2s"}, sharedPath(t, "data", sources[1].file))
 	d := begin(t, s)
 	s.signal(t, syscall.SIGTERM)
-	until(t, "/readyz fails", func() bool {
+	await.True(t, "/readyz fails", func() bool {
 		code, _, err := s.get(t.Context(), "/readyz")
 		return err == nil && code == http.StatusServiceUnavailable
 	})
@@ -506,7 +508,7 @@ func TestAcceptSIGTERMLetsADownloadFinish(t *testing.T) {
 		t.Errorf("before the listener closes: %d %.200s %v", code, body, err)
 	}
 	http.DefaultClient.CloseIdleConnections()
-	until(t, "the listener closes", func() bool {
+	await.True(t, "the listener closes", func() bool {
 		conn, err := net.Dial("tcp", s.addr)
 		if err == nil {
 			conn.Close()
@@ -537,7 +539,7 @@ func TestAcceptSIGHUPGoesUnnoticedByClients(t *testing.T) {
 	d := begin(t, s)
 	for i := range 10 {
 		s.signal(t, syscall.SIGHUP)
-		until(t, "the log tells of the reload", func() bool {
+		await.True(t, "the log tells of the reload", func() bool {
 			code, body, err := s.get(t.Context(), page)
 			if err != nil || code != http.StatusOK || !bytes.Equal(body, before) {
 				t.Fatalf("during reload %d: %d, %v, same data %v", i+1, code, err, bytes.Equal(body, before))
@@ -548,15 +550,5 @@ func TestAcceptSIGHUPGoesUnnoticedByClients(t *testing.T) {
 	d.complete(t)
 	if code, _, err := s.get(t.Context(), "/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d, %v", code, err)
-	}
-}
-
-// until asks again and again, at most for a minute.
-func until(t *testing.T, what string, fn func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !fn(); {
-		if time.Now().After(end) {
-			t.Fatal("in vain:", what)
-		}
 	}
 }

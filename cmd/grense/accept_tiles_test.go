@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // makers is the folder with other makers of tiles; the test is left out where they could not be installed.
@@ -207,19 +209,17 @@ func TestAcceptZoomLevelAgainstMapshaper(t *testing.T) {
 // levelsReady waits until a tile that lies within one area says so, as those do that are made from levels.
 func levelsReady(t *testing.T, address string) {
 	t.Helper()
-	for until := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second / 5) {
+	await.Success(t, address, func() error {
 		resp, err := http.Get(address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
 		if resp.Header.Get("OATiles-hint") == "full" {
-			return
+			return nil
 		}
-		if time.Now().After(until) {
-			t.Fatalf("%s: %v", address, resp.Header)
-		}
-	}
+		return fmt.Errorf("header %v", resp.Header)
+	})
 }
 
 // readArchives reads the same from archives with the newest GDAL.

@@ -27,6 +27,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // most is the most memory that a program which has ended had, in bytes.
@@ -209,14 +211,10 @@ func TestAttackHTTP2Resets(t *testing.T) {
 			TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	}
 	other := &asker{s: s, key: key, client: client()}
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if code, _, _, err := other.ask(t.Context(), "/collections/kommuner/items/0301"); err == nil &&
-			code == http.StatusOK {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal(code, err)
-		}
-	}
+	await.True(t, "an item", func() bool {
+		code, _, _, err := other.ask(t.Context(), "/collections/kommuner/items/0301")
+		return err == nil && code == http.StatusOK
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), phase(t, 15*time.Second))
 	defer cancel()
 	var all sync.WaitGroup
@@ -242,7 +240,7 @@ func TestAttackHTTP2Resets(t *testing.T) {
 					}
 					stop()
 					resets.Add(1)
-					time.Sleep(5 * time.Millisecond) // the clients share this machine with the server
+					await.Pace(5 * time.Millisecond) // the clients share this machine with the server
 				}
 			})
 		}

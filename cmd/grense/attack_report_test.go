@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/await"
 	"grense/internal/sharedtest"
 )
 
@@ -129,7 +130,7 @@ func quiet(t *testing.T) func(ctx context.Context) time.Duration {
 				resp.Body.Close()
 			}
 			times = append(times, time.Since(start))
-			time.Sleep(20 * time.Millisecond)
+			await.Pace(20 * time.Millisecond)
 		}
 		return p99(times)
 	}

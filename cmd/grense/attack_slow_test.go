@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // crowd is many slow readers at once and, beside them, one client of another key.
@@ -93,16 +95,13 @@ func TestAttackSlowTiles(t *testing.T) {
 	at := "/collections/" + s.only(t)
 	tiles := []string{"5/11/16", "6/22/32", "7/44/64", "7/44/65", "7/45/64", "8/88/129"}
 	ask := s.asker(s.key)
-	for end := time.Now().Add(2 * patience); ; time.Sleep(time.Second) {
-		// until the levels are made, which the first question begins: a minute or two of a processor
+	await.Success(t, "levels", func() error { // the first request begins them; a minute or two of a processor
 		code, body, _, err := ask.ask(t.Context(), at+"/tiles/WebMercatorQuad/"+tiles[0])
-		if err == nil && code == http.StatusOK {
-			break
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("%d, %.300s", code, body)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%d, %v, %.300s", code, err, body)
-		}
-	}
+		return err
+	})
 	figure(t, "levels of tiles of 35,357 communes are built, `memory: 512MiB`: most memory", s.peak(t), 512<<20)
 	crowd{readers: 900, beside: at + "/items/7", lasts: phase(t, 10*time.Second), path: func(i int) string {
 		return at + "/tiles/WebMercatorQuad/" + tiles[i%len(tiles)]

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb/encoding/mvt"
 
+	"grense/internal/await"
 	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 )
@@ -368,7 +369,7 @@ func stormOverPostGIS(t *testing.T, changes int) (wrong, refused, answers int64)
 		s.mu.Lock()
 		s.begun[len(s.begun)-1] = time.Now()
 		s.mu.Unlock()
-		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+		await.Pace(time.Duration(r.IntN(60)) * time.Millisecond)
 	}
 	stop()
 	readers.Wait()

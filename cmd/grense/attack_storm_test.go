@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // TestAttackStormOfReplacements replaces the file 500 times for each size, at random moments, with SIGHUP and
@@ -76,7 +78,7 @@ func stormOfReplacements(t *testing.T, rows, replacements int) {
 			s.signal(t, syscall.SIGHUP)
 			reloads++
 		}
-		time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
+		await.Pace(time.Duration(rand.IntN(50)) * time.Millisecond)
 	}
 	s.signal(t, syscall.SIGHUP)
 	behind := time.Now()

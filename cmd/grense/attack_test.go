@@ -5,6 +5,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"grense/api/placename"
+	"grense/internal/await"
 	"grense/internal/sharedtest"
 )
 
@@ -30,16 +32,14 @@ import (
 func (s *serving) newKey(t testing.TB, flags ...string) string {
 	t.Helper()
 	key := createKey(t, s.dir, flags...)
-	for end := time.Now().Add(patience); ; {
+	await.Success(t, "a new key is accepted", func() error {
 		_, body, _, err := s.asker(key).ask(t.Context(), "/key?f=json")
-		if err == nil && strings.Contains(body, `"keyAccepted":true`) {
-			return key
+		if err == nil && !strings.Contains(body, `"keyAccepted":true`) {
+			err = errors.New(body)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("a new key is not accepted: %v, %s", err, body)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return err
+	})
+	return key
 }
 
 // peak is the most memory that the program has had so far, in bytes (VmHWM of Linux).
@@ -127,7 +127,7 @@ func (a *asker) beside(ctx context.Context, path string, pause time.Duration) (t
 			bad++
 		}
 		times = append(times, took)
-		time.Sleep(pause)
+		await.Pace(pause)
 	}
 	return times, bad
 }
@@ -370,7 +370,7 @@ func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic
 			return status
 		}
 		refused.Add(1)
-		time.Sleep(time.Second)
+		await.Pace(time.Second)
 	}
 }
 
@@ -400,7 +400,7 @@ func (s *serving) sendSlowly(ctx context.Context, request string, begun func()) 
 		if err != nil {
 			return status
 		}
-		time.Sleep(500 * time.Millisecond)
+		await.Pace(500 * time.Millisecond)
 	}
 	return status
 }
@@ -509,7 +509,7 @@ func TestAttackReloads(t *testing.T) {
 	signals := repeats(t, 1000)
 	for range signals {
 		s.signal(t, syscall.SIGHUP)
-		time.Sleep(10 * time.Millisecond)
+		await.Pace(10 * time.Millisecond)
 	}
 	cancel()
 	all.Wait()
@@ -543,14 +543,14 @@ func TestAttackEndUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(time.Second)
+	await.Pace(time.Second)
 	s.signal(t, syscall.SIGTERM)
-	for balancer := s.asker(""); ; time.Sleep(50 * time.Millisecond) {
-		if code, _, _, err := balancer.ask(t.Context(), "/readyz"); err != nil || code != http.StatusOK {
-			break
-		}
-	}
-	time.Sleep(time.Second) // of load in which every answer ends its connection
+	balancer := s.asker("")
+	await.True(t, "/readyz fails", func() bool {
+		code, _, _, err := balancer.ask(t.Context(), "/readyz")
+		return err != nil || code != http.StatusOK
+	})
+	await.Pace(time.Second) // of load in which every answer ends its connection
 	close(ended)
 	all.Wait()
 	s.exit(t)
@@ -603,20 +603,14 @@ func (s *serving) simplify(t *testing.T) {
 		}
 	}
 	s.getJSON(t, "/collections?f=json", &doc)
-	a, end := s.asker(s.key), time.Now().Add(patience)
+	a := s.asker(s.key)
 	for _, c := range doc.Collections {
 		for _, crs := range c.CRS {
-			for {
+			await.True(t, "levels of "+c.ID+" in "+crs, func() bool { // or none are offered
 				code, _, _, err := a.ask(t.Context(), "/collections/"+c.ID+"/items?limit=1&zoom-level=0&crs="+
 					url.QueryEscape(crs))
-				if err == nil && code != http.StatusServiceUnavailable {
-					break // there are levels, or none are offered
-				}
-				if time.Now().After(end) {
-					t.Fatalf("%s has no levels in %s: %d, %v", c.ID, crs, code, err)
-				}
-				time.Sleep(200 * time.Millisecond)
-			}
+				return err == nil && code != http.StatusServiceUnavailable
+			})
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"grense/internal/await"
 )
 
 // longestNginx is how long one word of the configuration of nginx may be, in bytes.
@@ -56,15 +57,13 @@ func startNginx(t *testing.T, answers []recorded) *measured {
 	}
 	stop := sync.OnceFunc(func() { cancel(); cmd.Wait() })
 	t.Cleanup(stop)
-	for until := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	var worker int
+	await.True(t, "a worker of nginx", func() bool {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
-		if worker, err := strconv.Atoi(strings.TrimSpace(string(children))); err == nil {
-			return &measured{addr: addr, pid: worker, key: strings.Repeat("k", 54), stop: stop}
-		}
-		if time.Now().After(until) {
-			t.Fatalf("nginx does not start: %s", &errs)
-		}
-	}
+		worker, err = strconv.Atoi(strings.TrimSpace(string(children)))
+		return err == nil
+	})
+	return &measured{addr: addr, pid: worker, key: strings.Repeat("k", 54), stop: stop}
 }
 
 // nginxConf is the configuration for the answers, in files that are called by their numbers.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 const (
@@ -90,16 +92,16 @@ func idle(t *testing.T, table io.Writer) {
 	}
 	home := []string{"HOME=" + t.TempDir(), "GRENSE_BASE_URL=http://localhost:8080"} // files are those of an address
 	first := serve(t, home)
-	first.settled(t)
+	first.idles(t, idleFor, 100*time.Millisecond)
 	fmt.Fprintf(table, "| %s, whose files it has made | %.1f MB | – |\n", name, mebibytes(t, first))
 	first.finish(t)
 	took, told := hold(t, name, func(took [][]float64) float64 {
 		return median(took[0]) / idleMost
 	}, func() [][]float64 {
 		servers := []*serving{serve(t, home), serve(t, home), serve(t, home)}
-		time.Sleep(idleFor)
 		var took []float64
 		for _, s := range servers {
+			s.idles(t, idleFor, 100*time.Millisecond)
 			took = append(took, mebibytes(t, s))
 			s.finish(t)
 		}
@@ -109,21 +111,21 @@ func idle(t *testing.T, table io.Writer) {
 	t.Logf("%s: %.1f MB", name, median(took[0]))
 }
 
-// settled waits until a server takes next to no CPU for a while.
-func (s *serving) settled(t *testing.T) {
+// idles waits until a server has taken less CPU than most for as long as window.
+func (s *serving) idles(t *testing.T, window, most time.Duration) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
-		before, err := cpuTime(s.cmd.Process.Pid)
-		time.Sleep(idleFor)
-		after, err2 := cpuTime(s.cmd.Process.Pid)
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
+	var begin time.Time
+	var before time.Duration
+	await.True(t, "the server is idle", func() bool {
+		spent, err := cpuTime(s.cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if after-before < 100*time.Millisecond {
-			return
+		if begin.IsZero() || spent-before >= most {
+			begin, before = time.Now(), spent
 		}
-	}
-	t.Fatal("the server never rests")
+		return time.Since(begin) >= window
+	})
 }
 
 // mebibytes is the resident memory of a server.

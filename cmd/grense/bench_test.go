@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 func demoQuestions(t *testing.T, s *serving) []question {
@@ -190,12 +192,9 @@ func tileQuestions(t *testing.T, s *serving) []question {
 	t.Helper()
 	const set = "/collections/kommune/tiles/WebMercatorQuad"
 	record(t, s, set+"/4/4/8") // has the levels made
-	for until := time.Now().Add(time.Minute); !strings.Contains(s.logged(t),
-		"the levels for tiles are ready"); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("no levels for tiles")
-		}
-	}
+	await.True(t, "levels for tiles", func() bool {
+		return strings.Contains(s.logged(t), "the levels for tiles are ready")
+	})
 	return []question{
 		{name: "357 municipalities: a warm tile, level 4", kind: "tile", path: set + "/4/4/8"},
 		{name: "357 municipalities: a warm tile, level 5", kind: "tile", path: set + "/5/9/16"},
@@ -278,7 +277,7 @@ func communes(t *testing.T, s *serving) (names []string, id any) {
 		t.Fatal("no communes")
 	}
 	record(t, s, items+"?limit=1&nom="+url.QueryEscape(names[0]))
-	time.Sleep(time.Second)
+	s.idles(t, time.Second, 20*time.Millisecond)
 	return names, id
 }
 
@@ -297,8 +296,8 @@ func (s *serving) rest(t *testing.T) {
 	}
 	address := <-s.metrics
 	s.metrics <- address
-	idle, until := 0, time.Now().Add(2*time.Minute)
-	for ; idle < 3; time.Sleep(50 * time.Millisecond) {
+	idle := 0
+	await.True(t, "nothing is made in the background", func() bool {
 		res, err := http.Get(address)
 		if err != nil {
 			t.Fatal(err)
@@ -311,10 +310,8 @@ func (s *serving) rest(t *testing.T) {
 		if idle++; makingPattern.Match(text) || readingPattern.Match(text) {
 			idle = 0
 		}
-		if time.Now().After(until) {
-			t.Fatal("the server makes something in the background all the time")
-		}
-	}
+		return idle == 3
+	})
 }
 
 // makingPattern finds caches for which values are made.

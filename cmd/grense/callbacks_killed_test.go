@@ -8,11 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"grense/internal/await"
+	"grense/internal/state"
+	"grense/internal/store/postgis"
 	"grense/internal/store/storetest"
 )
 
@@ -83,15 +87,25 @@ func subscribe(t *testing.T) *subscribed {
 	return s
 }
 
-func told(t *testing.T, what string, by <-chan string) string {
+// noCallsLeft waits until the state of the servers has no callback that is still to be sent.
+func noCallsLeft(t *testing.T, home, source string) {
 	t.Helper()
-	select {
-	case b := <-by:
-		return b
-	case <-time.After(patience):
-		t.Fatalf("%s: nothing was told", what)
-		return ""
+	open, path := state.Open, filepath.Join(home, ".local/share/grense", "state.db")
+	if source != "" {
+		open, path = postgis.OpenState, source
 	}
+	db, err := open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	await.True(t, "no callback is left", func() bool {
+		jobs, err := db.JobList(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !slices.ContainsFunc(jobs, func(j state.Job) bool { return j.Call != nil })
+	})
 }
 
 // TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a killed server had not sent is sent once,
@@ -130,18 +144,17 @@ func TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T)
 		if res, body := exchange(t, http.DefaultClient, req); res.StatusCode != http.StatusCreated {
 			t.Fatalf("%d %s", res.StatusCode, body)
 		}
-		told(t, name, s.refused)
-		told(t, name, s.refused)
-		time.Sleep(500 * time.Millisecond) // the third try is four seconds later
-		w.kill()
+		await.Receive(t, s.refused)
+		await.Receive(t, s.refused)
+		w.kill() // the third try is four seconds later
 		close(s.willing)
 		if source == "" {
 			startWorker(t, home, args...)
 		}
-		if got := told(t, name, s.taken); got != `{"string":"`+name+`"}` {
+		if got := await.Receive(t, s.taken); got != `{"string":"`+name+`"}` {
 			t.Errorf("%s: %s", name, got)
 		}
-		time.Sleep(6 * time.Second) // longer than to another try
+		noCallsLeft(t, home, source)
 		if n := len(s.taken) + len(s.refused); n > 0 {
 			t.Errorf("%s: told %d times more", name, n)
 		}

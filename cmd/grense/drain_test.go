@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds: clients open connections all the time while SIGTERM comes.
@@ -68,7 +70,7 @@ func cutAtTheEnd(t *testing.T, home string) int64 {
 		})
 	}
 	<-warm
-	time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
+	await.Pace(time.Duration(rand.IntN(50)) * time.Millisecond)
 	s.signal(t, syscall.SIGTERM)
 	if code := s.exit(t); code != 0 {
 		t.Errorf("status %d", code)

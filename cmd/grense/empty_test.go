@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/await"
 )
 
 // collectionsOf makes a GeoPackage of collections of squares, and runs SQL on it.
@@ -78,9 +79,7 @@ func TestAnUpdateThatHoldsNothingIsRefused(t *testing.T) {
 		}
 		return body
 	}
-	for strings.Count(changes(), `"load"`) < 3 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.True(t, "three loads", func() bool { return strings.Count(changes(), `"load"`) >= 3 })
 	replace := func(path string) {
 		if err := os.Rename(path, src); err != nil {
 			t.Fatal(err)
@@ -105,9 +104,7 @@ func TestAnUpdateThatHoldsNothingIsRefused(t *testing.T) {
 			t.Errorf("the loss of %s is not logged:\n%s", id, r.stderr.String())
 		}
 	}
-	for !strings.Contains(changes(), `"drop"`) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.True(t, "a drop", func() bool { return strings.Contains(changes(), `"drop"`) })
 	if got := changes(); strings.Count(got, `"drop"`) != 1 || !strings.Contains(got, `"collection":"c"`) {
 		t.Errorf("changes: %s", got)
 	}

@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
+	"grense/internal/await"
 	"grense/internal/store/storetest"
 )
 
@@ -90,15 +91,16 @@ func (w *worker) get(t *testing.T, path string) string {
 // await waits until a job has a state.
 func (w *worker) await(t *testing.T, job, state string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	await.Success(t, job+" is "+state, func() error {
 		text := w.get(t, "/jobs/"+job+"?f=json")
 		if strings.Contains(text, `"status":"`+state+`"`) {
-			return
+			return nil
 		}
-		if time.Now().After(end) || strings.Contains(text, `"status":"failed"`) {
+		if strings.Contains(text, `"status":"failed"`) {
 			t.Fatalf("%s is not %s: %s", job, state, text)
 		}
-	}
+		return errors.New(text)
+	})
 }
 
 // TestAJobSurvivesTheEndOfItsServer, which is started again on the same folder.

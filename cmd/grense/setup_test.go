@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/await"
 	"grense/internal/demo"
 	"grense/internal/history"
 	"grense/internal/register"
@@ -215,11 +217,12 @@ func (r *running) finishedJob(t *testing.T, key string) string {
 	if job == "" {
 		t.Fatalf("no job: status %d, %s", code, text)
 	}
-	for end := time.Now().Add(patience); !strings.Contains(text, `"successful"`); time.Sleep(10 * time.Millisecond) {
-		if _, text = r.get(t, job, key); time.Now().After(end) {
-			t.Fatal(text)
+	await.Success(t, job, func() error {
+		if _, text = r.get(t, job, key); !strings.Contains(text, `"successful"`) {
+			return errors.New(text)
 		}
-	}
+		return nil
+	})
 	return job
 }
 

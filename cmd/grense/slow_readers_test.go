@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"grense/internal/await"
 )
 
 // TestReadersWhoStandStillSeeTheEnd: a client that stands still within a long answer finds the connection reset soon
@@ -39,14 +41,14 @@ func (s *serving) endOf(t *testing.T, path string, speed int,
 	b := make([]byte, 1<<10)
 	_, err = c.Read(b[:1])
 	start := time.Now()
-	time.Sleep(still)
+	await.Pace(still)
 	c.SetReadDeadline(start.Add(patience))
 	for err == nil {
 		var n int
 		n, err = c.Read(b)
 		read += n
 		if speed > 0 {
-			time.Sleep(time.Duration(n) * time.Second / time.Duration(speed))
+			await.Pace(time.Duration(n) * time.Second / time.Duration(speed))
 		}
 	}
 	return time.Since(start), read, err

@@ -18,6 +18,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"grense/internal/await"
 	"grense/internal/cql2"
 	"grense/internal/sharedtest"
 )
@@ -250,7 +251,7 @@ func TestSoakRegister(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(lasts / 2)
+	await.Pace(lasts / 2)
 	early := resident(t, s.cmd.Process.Pid)
 	all.Wait()
 	late := resident(t, s.cmd.Process.Pid)

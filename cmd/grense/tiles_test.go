@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"grense/internal/archive"
+	"grense/internal/await"
 )
 
 // TestServeReadsTilesFromAFile: the same bytes and statuses as without it, from the first request on.
@@ -27,14 +27,10 @@ func TestServeReadsTilesFromAFile(t *testing.T) {
 	read := serve(t, t.TempDir(), src, "--auth", "open", "--tiles", file)
 	const first = "/tiles/WebMercatorQuad/3/2/4"
 	_, want := read.get(t, first, "")
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // until the other server has its levels
-		if _, b := live.get(t, first, ""); b == want {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the tile of the file is another than the live one")
-		}
-	}
+	await.True(t, "the live tile is that of the file", func() bool { // as soon as there are levels
+		_, b := live.get(t, first, "")
+		return b == want
+	})
 	for _, p := range []string{"/tiles/WebMercatorQuad/0/0/0", "/collections/kommuner/tiles/WebMercatorQuad/6/17/33",
 		"/tiles/WebMercatorQuad/5/8/17?collections=kommuner,fylker",
 		"/tiles/WebMercatorQuad/6/40/40", "/tiles/WebMercatorQuad/6/14/38", "/tiles/WebMercatorQuad/6/x/0",

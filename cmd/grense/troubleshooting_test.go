@@ -34,6 +34,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"grense/internal/await"
 	"grense/internal/store/storetest"
 )
 
@@ -113,6 +114,17 @@ type watched struct {
 	addr, meter string // meter is the address of the metrics
 	log         *lockedBuffer
 	ended       chan struct{}
+}
+
+// logs waits until the log has text.
+func (w *watched) logs(t *testing.T, text string) {
+	t.Helper()
+	await.Success(t, "the log", func() error {
+		if log := w.log.String(); !strings.Contains(log, text) {
+			return fmt.Errorf("no %q in %s", text, log)
+		}
+		return nil
+	})
 }
 
 // lockedBuffer is a buffer that a process writes while a test reads.
@@ -321,9 +333,7 @@ func certificateExpired(t *testing.T) symptoms {
 	w := watch(t, serveCommand(t, dir, areasFile(t), "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem"))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	user := answerOf(client, "https://"+w.addr+areaItems)
-	for end := time.Now().Add(patience); !strings.Contains(w.log.String(), "TLS handshake") && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond) // the server notices it later
-	}
+	w.logs(t, "TLS handshake") // the server notices it later
 	s := w.see(t, areaItems)
 	careless := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	s.user, s.readyz = user, answerOf(careless, "https://"+w.addr+"/readyz")
@@ -374,13 +384,14 @@ func databaseAway(t *testing.T) symptoms {
 	if err := own.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if now := w.see(t, areaItems); strings.HasPrefix(now.user, "200") && strings.HasPrefix(now.readyz, "200 ok") {
-			return s
-		} else if time.Now().After(end) {
-			t.Fatalf("the database is back, but: %+v", now)
+	await.Success(t, "the database is back", func() error {
+		now := w.see(t, areaItems)
+		if strings.HasPrefix(now.user, "200") && strings.HasPrefix(now.readyz, "200 ok") {
+			return nil
 		}
-	}
+		return fmt.Errorf("%+v", now)
+	})
+	return s
 }
 
 // areasTable returns the address of a database with one table, areas.
@@ -506,9 +517,7 @@ func invalidReload(t *testing.T) symptoms {
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); !strings.Contains(w.log.String(), "reload failed") && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	w.logs(t, "reload failed")
 	return w.see(t, areaItems)
 }
 

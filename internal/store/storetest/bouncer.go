@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
+
+	"grense/internal/await"
 )
 
 // Bouncer starts PgBouncer in front of the database at address, in a pool mode (session, transaction) and with at most
@@ -60,15 +61,12 @@ func Bouncer(t testing.TB, address, mode string, size int) string {
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	u.Host = net.JoinHostPort("127.0.0.1", port)
-	for end := time.Now().Add(30 * time.Second); ; {
+	await.Success(t, "the bouncer", func() error {
 		c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", u.Host)
 		if err == nil {
 			c.Close()
-			return u.String()
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err
+	})
+	return u.String()
 }
