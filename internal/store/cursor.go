@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -161,7 +162,10 @@ func (c Cursor) Place() (Place, error) {
 	parts := []any{&p.Back, &p.Order, &p.Keys, &p.ID}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	if err := d.Decode(&parts); err != nil || len(parts) != 4 || d.More() {
+	if err := d.Decode(&parts); err != nil || len(parts) != 4 {
+		return p, ErrCursor
+	}
+	if _, err := d.Token(); err != io.EOF {
 		return p, ErrCursor
 	}
 	for i, k := range p.Keys {
