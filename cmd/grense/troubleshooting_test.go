@@ -112,7 +112,7 @@ func TestTroubleshootingTableIsTrue(t *testing.T) {
 type watched struct {
 	cmd         *exec.Cmd
 	addr, meter string // meter is the address of the metrics
-	log         *lockedBuffer
+	out, log    *lockedBuffer
 	ended       chan struct{}
 }
 
@@ -148,7 +148,7 @@ func (l *lockedBuffer) String() string {
 // watch starts cmd, a grense serve, and waits until it serves or has ended.
 func watch(t *testing.T, cmd *exec.Cmd) *watched {
 	t.Helper()
-	w := &watched{cmd: cmd, log: &lockedBuffer{}, ended: make(chan struct{})}
+	w := &watched{cmd: cmd, out: &lockedBuffer{}, log: &lockedBuffer{}, ended: make(chan struct{})}
 	cmd.Args = append(cmd.Args, "--metrics-addr", "127.0.0.1:0")
 	cmd.Stderr = w.log
 	out, err := cmd.StdoutPipe()
@@ -164,6 +164,7 @@ func watch(t *testing.T, cmd *exec.Cmd) *watched {
 		defer close(w.ended)
 		once := sync.OnceFunc(func() { close(ready) })
 		for in := bufio.NewScanner(out); in.Scan(); {
+			fmt.Fprintln(w.out, in.Text())
 			if m := listeningLine.FindStringSubmatch(in.Text()); m != nil {
 				w.addr = m[1]
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -142,8 +143,40 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%q is left of %q", got, s)
 		}
 	}
+	secret := key[len("grense_")+9:]
+	all, id := escaped(key), escaped("grense_"+rec.ID)
+	for s, want := range map[string]string{
+		"x=" + strings.ReplaceAll(key, "_", "%5f") + "&y=%zz": "x=grense%5f" + rec.ID + "_***&y=%zz",
+		all + "%": id + "_***%",
+		strings.ReplaceAll(all, "%", "%2525") + "%2": strings.ReplaceAll(id, "%", "%2525") + "_***%2",
+		key + "%20" + key:    "grense_" + rec.ID + "_***%20grense_" + rec.ID + "_***",
+		"50%25 of " + secret: "50%25 of " + secret,
+	} {
+		if got := apikey.Redact(s); got != want {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	}
 	if got := apikey.Redact("grense_key and grense.yaml"); got != "grense_key and grense.yaml" {
 		t.Errorf("no key, yet %q", got)
+	}
+}
+
+// escaped is a text with each of its characters escaped for an address.
+func escaped(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, "%%%02X", s[i])
+	}
+	return b.String()
+}
+
+// TestRedactIsLinear: a long text full of keys takes milliseconds.
+func TestRedactIsLinear(t *testing.T) {
+	t.Parallel()
+	key, _ := newKey(t, time.Time{})
+	long := strings.Repeat(escaped(key)+" ", 20_000)
+	if got := apikey.Redact(long); strings.Count(got, "***") != 20_000 {
+		t.Errorf("%d keys are hidden", strings.Count(got, "***"))
 	}
 }
 

@@ -155,12 +155,65 @@ func inFuture(t time.Time, s string, now time.Time) (time.Time, error) {
 
 var keyLike = regexp.MustCompile(`(?i)grense_[0-9A-Za-z]{8}_[0-9A-Za-z]*`)
 
-// Redact replaces everything in s that looks like a key, except for its id, so that s can be shown or logged.
+// Redact replaces everything in s that looks like a key, except for its id, so that s can be shown or logged. It finds
+// keys whose characters are escaped for an address, once or several times.
 func Redact(s string) string {
-	if !mayHold(s) {
+	plain := unescaped(s)
+	if !mayHold(plain) {
 		return s
 	}
-	return keyLike.ReplaceAllStringFunc(s, func(k string) string { return k[:len(prefix)+idLen] + "_***" })
+	var b strings.Builder
+	at, seen, copied := 0, 0, 0 // at is the place in s of plain[seen]
+	advance := func(to int) {
+		for ; seen < to; seen++ {
+			_, n := character(s[at:])
+			at += n
+		}
+	}
+	for _, m := range keyLike.FindAllStringIndex(plain, -1) {
+		advance(m[0] + len(prefix) + idLen)
+		b.WriteString(s[copied:at] + "_***")
+		advance(m[1])
+		copied = at
+	}
+	return b.String() + s[copied:]
+}
+
+// unescaped resolves percent-encoding (RFC 3986, 2.1), also where "%" itself is escaped. It keeps wrong escapes.
+func unescaped(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		c, n := character(s)
+		b, s = append(b, c), s[n:]
+	}
+	return string(b)
+}
+
+// character returns the first character of s, which may be escaped, and the number of bytes that it takes.
+func character(s string) (c byte, n int) {
+	if s[0] != '%' {
+		return s[0], 1
+	}
+	for n = 1; strings.HasPrefix(s[n:], "25") && len(s) > n+3 && isHex(s[n+2]) && isHex(s[n+3]); {
+		n += 2
+	}
+	if len(s) < n+2 || !isHex(s[n]) || !isHex(s[n+1]) {
+		return '%', 1
+	}
+	high, low := hexValue(s[n]), hexValue(s[n+1])
+	return high<<4 | low, n + 2
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+func hexValue(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c|0x20 - 'a' + 10
 }
 
 // mayHold reports whether s contains the prefix of a key, in any case. It spares most texts the regular expression.

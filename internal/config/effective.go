@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 // Setting is a setting with its effective value.
 type Setting struct {
 	Path  string // such as "limits.query_timeout"
-	Value string // in the notation of the file and of variables; passwords are replaced by xxxxx
+	Value string // in the notation of the file and of variables; secrets in addresses are replaced by xxxxx
 	From  string // "grense.yaml:12", "GRENSE_ADDR", "--addr", or "default"
 }
 
@@ -105,7 +106,10 @@ func valueText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// hidden replaces the password in an address.
+// secretName matches the names of query parameters whose values are secret.
+var secretName = regexp.MustCompile(`(?i)(password|passwd|token|secret|key|signature|sig)$`)
+
+// hidden replaces the password and secret parameters in an address.
 func hidden(value string) string {
 	if !strings.Contains(value, "://") {
 		return value
@@ -114,8 +118,14 @@ func hidden(value string) string {
 	if err != nil {
 		return "(an address that cannot be read)"
 	}
-	if q := u.Query(); q.Has("password") {
-		q.Set("password", "xxxxx")
+	q, secrets := u.Query(), false
+	for name := range q {
+		if secretName.MatchString(name) {
+			q.Set(name, "xxxxx")
+			secrets = true
+		}
+	}
+	if secrets {
 		u.RawQuery = q.Encode()
 	}
 	return u.Redacted()

@@ -51,9 +51,12 @@ func (s *Kit) WriteRates(w http.ResponseWriter, owner string) {
 }
 
 // allowedHeaders returns the value of Access-Control-Allow-Headers. It allows all headers that a preflight names (Fetch
-// standard, 4.8). If these are not tokens (RFC 9110, 5.6.2), it returns the default list.
+// standard, 4.8). If these are not tokens (RFC 9110, 5.6.2), or hold a key, it returns the default list.
 func allowedHeaders(r *http.Request) string {
 	asked := strings.Join(r.Header.Values("Access-Control-Request-Headers"), ", ")
+	if holdsKey(asked) {
+		return allowHeaders
+	}
 	for i := range len(asked) {
 		if c := asked[i]; c <= ' ' && c != ' ' && c != '\t' || c >= 0x7f ||
 			strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 && c != ',' {
@@ -261,10 +264,7 @@ func (s *Kit) record(c *Call, rw *limit.Response, r *http.Request, start time.Ti
 	if !s.access.Logs(cmp.Or(rw.Status, metrics.StatusLeft), took) {
 		return
 	}
-	query := apikey.Redact(problem.Clip(r.URL.RawQuery))
-	if text, err := url.QueryUnescape(query); err == nil && holdsKey(text) { // its underscores were escaped
-		query = apikey.Redact(text)
-	}
+	query := apikey.Redact(problem.Clip(s.withoutKey(r.URL.RawQuery)))
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is a key until it is redeemed
 	}
@@ -288,6 +288,29 @@ func (s *Kit) record(c *Call, rw *limit.Response, r *http.Request, start time.Ti
 		line.AddAttrs(slog.Bool("cached", true))
 	}
 	log.Handle(ctx, line) //nolint:errcheck // a log that fails cannot be logged
+}
+
+// hiddenKey is shown instead of the value of a parameter that holds a key.
+const hiddenKey = "***"
+
+// isKeyParameter reports whether clients may send a key in a query parameter of this name, on some route.
+func (s *Kit) isKeyParameter(name string) bool {
+	return name != "" && strings.EqualFold(name, s.Config.Compat.KeyParameter)
+}
+
+// withoutKey hides the value of the query parameter that clients may send a key in.
+func (s *Kit) withoutKey(query string) string {
+	if s.Config.Compat.KeyParameter == "" || query == "" {
+		return query
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, _, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); err == nil && s.isKeyParameter(plain) {
+			parts[i] = name + "=" + hiddenKey
+		}
+	}
+	return strings.Join(parts, "&")
 }
 
 type gathererKey struct{}

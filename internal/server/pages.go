@@ -124,7 +124,7 @@ func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 		v.Collection, v.Schema = &doc, &fields
 		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.proxies.Path(c.Request.URL), c.Mount)
 		if c.Request.URL.RawQuery != "" {
-			v.Next += "?" + apikey.Redact(c.Request.URL.RawQuery)
+			v.Next += "?" + apikey.Redact(c.s.withoutKey(c.Request.URL.RawQuery))
 		}
 	}
 	return pg

@@ -29,8 +29,8 @@ func (c *Call) parseQuery(rt *Route) error {
 		}
 	}
 	if err != nil {
-		add(problem.Invalidf("?", c.Request.URL.RawQuery, "write the query as name=value pairs joined by &, with %% "+
-			"escapes for other characters"))
+		add(problem.Invalidf("?", c.s.withoutKey(c.Request.URL.RawQuery), "write the query as name=value pairs joined "+
+			"by &, with %% escapes for other characters"))
 	}
 	c.Values = values
 	if rt.readsFilter(c.Request) {
@@ -42,7 +42,7 @@ func (c *Call) parseQuery(rt *Route) error {
 	case len(values["lang"]) == 1: // nb-NO, NB and nb-x are nb
 		values.Set("lang", l)
 	}
-	names := queryNames{rt: rt, coll: c.Collection, values: values}
+	names := queryNames{rt: rt, coll: c.Collection, values: values, holdsKey: c.s.isKeyParameter}
 	for name, v := range values {
 		add(names.check(name, v))
 	}
@@ -78,6 +78,8 @@ type queryNames struct {
 	values  url.Values
 	fields  bool // a parameter filters by a property
 	endings bool // and has an ending
+
+	holdsKey func(name string) bool // reports whether clients may send a key in a parameter, on some route
 }
 
 // check returns the faults of a parameter other than a wrong value. It deletes empty fields of forms.
@@ -105,6 +107,9 @@ func (q *queryNames) check(name string, v []string) error {
 		}
 	case rt.Lenient:
 	case p == nil:
+		if q.holdsKey(name) {
+			v = []string{hiddenKey}
+		}
 		return problem.Invalidf(name, v[0], "there is no such parameter here; %s", rt.ParameterNames(q.coll))
 	case len(v) > 1 && !p.Repeat:
 		return problem.Invalidf(name, v[1], "give the parameter once")
