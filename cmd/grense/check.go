@@ -26,7 +26,7 @@ import (
 )
 
 type checkCmd struct {
-	Source     string  `arg:"" optional:"" help:"Source as for serve: a file, a folder of files, or a database. Without it, the data directory is checked."`
+	Source     string  `arg:"" optional:"" help:"Source as for serve: a file, a folder of files, or a database. Without it, the data directory is checked; with --explain, the setting source or the demo."`
 	Migrate    bool    `help:"First apply the migrations that the schema grense of a database lacks. The role must own it."`
 	Collection string  `placeholder:"ID" help:"Collection of --explain."`
 	Explain    *string `placeholder:"FILTER" help:"Print the query plan of a filter in CQL2, its cost and its indexes. An empty filter selects all features."`
@@ -50,20 +50,21 @@ Examples:
 }
 
 func (c *checkCmd) Run(ctx context.Context, p *process) error {
-	if c.Source == "" {
+	if c.Source == "" && c.Explain == nil && c.Collection == "" {
 		return c.checkDataDir(p)
 	}
 	cfg, dir, err := c.prepare(p, c.Source)
 	if err != nil {
 		return err
 	}
+	src := cmp.Or(c.Source, cfg.Source) // "": the demo
 	if c.Migrate {
-		if err := migrateDatabase(ctx, c.Source); err != nil {
+		if err := migrateDatabase(ctx, src); err != nil {
 			return err
 		}
 	}
 	cfg.AllowEmpty = true // to list every refused layer instead of failing
-	st, err := source.Open(ctx, c.Source,
+	st, err := source.Open(ctx, src,
 		source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	advised, err := printAdvice(ctx, p.Stdout, c.Source)
+	advised, err := printAdvice(ctx, p.Stdout, src)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		}
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%s has %s", source.Shown(c.Source), count(wrong, "fault"))
+		return fmt.Errorf("%s has %s", source.Shown(src), count(wrong, "fault"))
 	}
 	return nil
 }

@@ -179,6 +179,12 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 	} {
 		tellsTheWay(t, dir, []string{src, "--collection", "kommuner"}, filter, want)
 	}
+	conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "source: "+src+"\n")
+	haveDemo(t, dir)
+	for _, of := range [][]string{{"--config", conf}, nil} { // the source of the settings, and the demo
+		tellsTheWay(t, dir, append(of, "--collection", "kommuner"), "navn LIKE 'Os%'",
+			[]string{"kommuner, navn LIKE 'Os%'\nway   "})
+	}
 	for want, args := range map[string][]string{
 		"--explain needs --collection": {"--explain", "navn = 'Oslo'"},
 		`no collection "komuner"`:      {"--collection", "komuner"},

@@ -14,8 +14,8 @@ import (
 
 // checkDataDir prints what this version will do with a data directory.
 func (c *checkCmd) checkDataDir(p *process) error {
-	if c.Migrate || c.Explain != nil || c.Collection != "" {
-		return errors.New("--migrate, --explain and --collection need a source; name it after check")
+	if c.Migrate {
+		return errors.New("--migrate needs a source; name it after check")
 	}
 	cfg, err := c.load(p, "", nil)
 	if err != nil {

@@ -213,7 +213,7 @@ func hexValue(c byte) byte {
 	if c <= '9' {
 		return c - '0'
 	}
-	return c|0x20 - 'a' + 10
+	return c | 0x20 - 'a' + 10
 }
 
 // mayHold reports whether s contains the prefix of a key, in any case. It spares most texts the regular expression.

@@ -292,6 +292,7 @@ func TestKeys(t *testing.T) {
 				t.Fatalf("served: %v, notes %+v", ok, s.Catalog().Notes)
 			}
 			if !ok {
+				hasNote(t, s, "in id_column") // the cure
 				return
 			}
 			var got []string
@@ -315,6 +316,24 @@ func TestKeys(t *testing.T) {
 				t.Errorf("fetched %d: %v", n, err)
 			}
 		})
+	}
+}
+
+// TestRefusalsOfWrongMetadataNameTheCure: each names the row that is to be changed.
+func TestRefusalsOfWrongMetadataNameTheCure(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, build(t, `
+		CREATE TABLE x (fid INTEGER PRIMARY KEY); CREATE TABLE flat (fid INTEGER PRIMARY KEY);
+		CREATE TABLE renamed (fid INTEGER PRIMARY KEY, shape BLOB); CREATE TABLE odd (fid INTEGER PRIMARY KEY);
+		INSERT INTO gpkg_contents (table_name, data_type) VALUES ('x', 'attributes'), ('gone', 'attributes'),
+			('flat', 'features'), ('renamed', 'features'), ('odd', 'drawings');
+		INSERT INTO gpkg_geometry_columns VALUES ('renamed', 'geom', 'POINT', 4326, 0, 0);`), gpkg.Options{})
+	for layer, cure := range map[string]string{"gone": "remove its row from gpkg_contents, or set hidden",
+		"flat": "add its row there", "renamed": "correct its name in gpkg_geometry_columns",
+		"odd": "set data_type in gpkg_contents"} {
+		if n, ok := s.Catalog().Refusal(layer); !ok || !strings.Contains(n.Reason, cure) {
+			t.Errorf("%s: %q, want %q", layer, n.Reason, cure)
+		}
 	}
 }
 
@@ -530,7 +549,7 @@ func TestUnservedReferenceSystems(t *testing.T) {
 		srs, geom, note string
 		served          bool
 	}{
-		"undefined cartesian":         {"-1", metres, "srs_id -1", false},
+		"undefined cartesian":         {"-1", metres, "name it in storage_crs", false},
 		"undefined, but metres":       {"0", metres, "not longitudes", false},
 		"degrees that are metres":     {"4326", metres, "not longitudes", false},
 		"not in gpkg_spatial_ref_sys": {"4711", metres, "not in gpkg_spatial_ref_sys", false},

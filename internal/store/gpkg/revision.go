@@ -519,20 +519,21 @@ func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr 
 		d.refuse("the data type %q is not served, only features and attributes", d.kind)
 		return nil
 	default:
-		d.refuse("the data type %q is not known", d.kind)
+		d.refuse("the data type %q is not known; set data_type in gpkg_contents to features or attributes", d.kind)
 		return nil
 	}
 	if d.table, err = readTable(c, d.contents.table); err != nil {
 		return err
 	}
 	if d.table == nil || len(d.table.columns) == 0 {
-		d.refuse("there is no table or view of that name")
+		d.refuse("there is no table or view of that name; remove its row from gpkg_contents, or set hidden of the " +
+			"collection")
 		return nil
 	}
 	hidden := func(column string) bool { return slices.Contains(d.settings.HiddenColumns, column) }
 	d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool { return hidden(col.name) })
 	if d.kind == "features" && len(d.geometries) == 0 {
-		d.refuse("gpkg_geometry_columns does not name its geometry column")
+		d.refuse("gpkg_geometry_columns does not name its geometry column; add its row there")
 		return nil
 	}
 	d.chooseGeometry(slices.DeleteFunc(d.geometries, func(g geometryColumn) bool { return hidden(g.geometry) }))
@@ -543,7 +544,7 @@ func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr 
 	if d.geometry != "" && !d.refused() {
 		col, ok := d.table.column(d.geometry)
 		if !ok {
-			d.refuse("the geometry column %q does not exist", d.geometry)
+			d.refuse("the geometry column %q does not exist; correct its name in gpkg_geometry_columns", d.geometry)
 			return nil
 		}
 		d.geometry = col.name

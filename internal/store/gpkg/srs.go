@@ -23,7 +23,8 @@ func (s srs) served() (id crs.ID, note string, ok bool) {
 	case s.id == 0:
 		return crs.CRS84, "the geographic reference system is undefined; served as CRS84", true
 	case s.id == -1:
-		return 0, "the reference system is undefined (srs_id -1); set one, for example with ogr2ogr -a_srs", false
+		return 0, "the reference system is undefined (srs_id -1); name it in storage_crs, as EPSG:25833, or set " +
+			"one, for example with ogr2ogr -a_srs", false
 	case strings.EqualFold(s.organization, "OGC") && (s.code == 84 || strings.Contains(s.name, "84")):
 		return crs.CRS84, "", true
 	}

@@ -150,7 +150,7 @@ func (d *draft) chooseKey(c *conn, sv *survey) error {
 			return nil
 		}
 		if len(configured) > 0 {
-			sv.KeyFault = fault
+			sv.KeyFault = fault + "; name another column, or a list of several, in id_column"
 		} else if !d.table.view {
 			sv.KeyDoubt = fault + "; the row number is the id"
 		}

@@ -114,7 +114,7 @@ func (t *table) keys(c *conn, configured []string) (keys [][]string, reason stri
 		for _, n := range configured {
 			col, ok := t.column(n)
 			if !ok {
-				return nil, fmt.Sprintf("there is no column %q for the feature id", n), nil
+				return nil, fmt.Sprintf("there is no column %q for the feature id; name one in id_column", n), nil
 			}
 			names = append(names, col.name)
 		}
@@ -132,7 +132,8 @@ func (t *table) keys(c *conn, configured []string) (keys [][]string, reason stri
 			keys = append(keys, []string{t.columns[0].name})
 		}
 		return keys,
-			"no column of the view is unique and without null; name one, or a list of several, as the id column", nil
+			"no column of the view is unique and without null; name one, or a list of several that are so together, " +
+				"in id_column", nil
 	}
 	if primary := t.primaryKey(); len(primary) > 0 {
 		var names []string
@@ -148,7 +149,7 @@ func (t *table) keys(c *conn, configured []string) (keys [][]string, reason stri
 		keys = append(keys, []string{rowNumber})
 	}
 	return keys, "no key identifies its rows, and there is no row id; name a unique column, or a list of several, " +
-		"as the id column", err
+		"in id_column", err
 }
 
 // uniqueKeys returns the columns of unique indexes over all rows that are declared NOT NULL.

@@ -134,7 +134,7 @@ func TestKeysAreStructural(t *testing.T) {
 		}
 	}
 	for _, layer := range []string{"uten", "null_i", "delvis", "mor", "barn", "dobbelt", "uten_kode", "samlet"} {
-		if r := refusal(s, layer); !strings.Contains(r, "as the id column") {
+		if r := refusal(s, layer); !strings.Contains(r, "in id_column") {
 			t.Errorf("%s: %q", layer, r)
 		}
 	}

@@ -236,7 +236,7 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if len(configured) > 0 {
 		for _, n := range configured {
 			if _, ok := d.table.column(n); !ok {
-				return nil, false, fmt.Sprintf("there is no column %q for the feature id", n)
+				return nil, false, fmt.Sprintf("there is no column %q for the feature id; name one in id_column", n)
 			}
 		}
 		return configured, d.isUnique(names...), ""
@@ -244,15 +244,15 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if len(d.table.keys) > 0 {
 		return d.table.keys[0], true, ""
 	}
-	const cure = "; name the column whose values are unique and without null as the id column, or a list of " +
-		"several columns"
+	const cure = "; name the column whose values are unique and without null, or a list of several columns, in " +
+		"id_column"
 	switch d.table.kind {
 	case 'v':
 		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" +
 			cure
 	case 'm':
 		return nil, false, "no unique index identifies its rows; create one with CREATE UNIQUE INDEX, or name the " +
-			"column that is unique and without null as the id column"
+			"column that is unique and without null in id_column"
 	case 'f':
 		return nil, false, "a foreign table has no primary key" + cure
 	}

@@ -72,7 +72,7 @@ func TestForeignTables(t *testing.T) {
 		c.Table != "kart.Kommuner på kart" {
 		t.Errorf("names: %+v %+v", c, c.Geometry)
 	}
-	refused := map[string]string{"uten_srid": "SRID 0", "fremmed": "EPSG:3395", "to_like": "as the id column",
+	refused := map[string]string{"uten_srid": "SRID 0", "fremmed": "EPSG:3395", "to_like": "in id_column",
 		"tilfeldig": "CREATE UNIQUE INDEX"}
 	for _, n := range s.Catalog().Notes {
 		if w, ok := refused[n.Layer]; !ok || !n.Refused || !strings.Contains(n.Reason, w) {

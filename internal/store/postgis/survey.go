@@ -171,11 +171,11 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 			return false, err
 		case nulls > 0:
 			d.refuseRows("column %q cannot be the feature id: %d values are null; name one that is unique and "+
-				"without null as the id column", name, nulls)
+				"without null in id_column", name, nulls)
 			return false, nil
 		case different < rows:
 			d.refuseRows("column %q cannot be the feature id: %d of %d values occur more than once; "+
-				"name one that is unique and without null as the id column",
+				"name one that is unique and without null in id_column",
 				name, rows-different, rows)
 			return false, nil
 		}
