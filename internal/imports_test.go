@@ -31,17 +31,19 @@ var may = map[string]string{
 	"internal/geo/locate":   "internal/geo/coverage internal/geo/crs internal/geo/wkb",
 	"internal/enrich":       "internal/history",
 	"internal/geo/relate":   "internal/geo/crs internal/geo/wkb",
-	"internal/cql2":         "internal/geo/crs internal/geo/relate internal/geo/wkb",
-	"internal/store":        "internal/cql2 internal/geo/crs internal/geo/wkb",
-	"internal/store/sqlq":   "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
+	"internal/cql2":         "internal/cql2/fold internal/geo/crs internal/geo/relate internal/geo/wkb",
+	"internal/cql2/fold":    "",
+	"internal/store":        "internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb",
+	"internal/store/sqlq":   "internal/store internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb",
 	"internal/tempfile":     "",
 	"internal/store/gpkg": "internal/geo/relate internal/tempfile internal/cache internal/store " +
-		"internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate migrations",
+		"internal/store/sqlq internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb internal/migrate " +
+		"migrations",
 	"internal/state": "internal/store",
 	"internal/store/postgis": "internal/state internal/cache internal/store internal/store/sqlq internal/cql2 " +
 		"internal/geo/crs internal/geo/wkb internal/migrate migrations",
-	"internal/store/storetest": "internal/await internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +
-		"internal/sharedtest",
+	"internal/store/storetest": "internal/await internal/store internal/cql2 internal/cql2/fold internal/geo/crs " +
+		"internal/geo/wkb internal/sharedtest",
 	"internal/feature": "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +
 		"api/ogcapi",
 	"internal/draw": "internal/geo/crs",
@@ -80,13 +82,14 @@ var may = map[string]string{
 		"internal/format internal/format/geopackage internal/format/output internal/geo/wkb api/ogcapi",
 	"internal/history": "internal/store internal/cql2",
 	"internal/feed":    "internal/state internal/store",
-	"internal/placename": "internal/cache internal/store internal/cql2 internal/geo/crs internal/feature " +
-		"api/placename",
-	"internal/soap":     "internal/cache internal/placename api/placename",
-	"internal/demo":     "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
-	"internal/register": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
-	"internal/apikey":   "internal/state",
-	"internal/migrate":  "migrations",
+	"internal/placename": "internal/cache internal/store internal/cql2 internal/cql2/fold internal/geo/crs " +
+		"internal/feature api/placename",
+	"internal/soap": "internal/cache internal/placename api/placename",
+	"internal/demo": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
+	"internal/register": "internal/store internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb " +
+		"internal/demo",
+	"internal/apikey":  "internal/state",
+	"internal/migrate": "migrations",
 	"internal/server": "internal/server/assets internal/server/cursor internal/server/files " +
 		"internal/server/forwarded internal/server/limit internal/server/links internal/server/media " +
 		"internal/server/metrics internal/server/page internal/server/problems internal/server/queryable " +
@@ -97,9 +100,9 @@ var may = map[string]string{
 	"internal/server/codes": "internal/server internal/server/media internal/server/wire api/ogcapi " +
 		"internal/history internal/store",
 	"internal/server/compat": "internal/server internal/server/codes internal/server/media internal/server/names " +
-		"internal/server/page internal/server/points api/placename internal/cache internal/cql2 internal/draw " +
-		"internal/feature internal/geo/crs internal/geo/wkb internal/history internal/placename internal/register " +
-		"internal/store",
+		"internal/server/page internal/server/points api/placename internal/cache internal/cql2 internal/cql2/fold " +
+		"internal/draw internal/feature internal/geo/crs internal/geo/wkb internal/history internal/placename " +
+		"internal/register internal/store",
 	"internal/server/cursor": "internal/store",
 	"internal/server/docs": "internal/server internal/server/drawing internal/server/links internal/server/media " +
 		"internal/server/names internal/server/page internal/server/queryable internal/server/schema " +
@@ -122,8 +125,8 @@ var may = map[string]string{
 		"internal/format",
 	"internal/server/lookup": "internal/server internal/server/codes internal/server/drawing internal/server/media " +
 		"internal/server/names internal/server/page internal/server/points internal/server/queryable " +
-		"internal/server/wire api/ogcapi internal/cache internal/cql2 internal/draw internal/feature " +
-		"internal/geo/crs internal/geo/locate internal/store internal/style",
+		"internal/server/wire api/ogcapi internal/cache internal/cql2 internal/cql2/fold internal/draw " +
+		"internal/feature internal/geo/crs internal/geo/locate internal/store internal/style",
 	"internal/server/maps": "internal/server internal/server/drawing internal/server/limit internal/server/media " +
 		"internal/server/page internal/server/points internal/server/styles internal/server/tiles " +
 		"internal/server/wire internal/cql2 internal/geo/crs internal/render internal/store internal/style " +
@@ -136,8 +139,8 @@ var may = map[string]string{
 	"internal/server/page": "internal/config internal/geo/crs web",
 	"internal/server/placenames": "internal/server internal/server/limit internal/server/links " +
 		"internal/server/media internal/server/names internal/server/page internal/server/problems " +
-		"internal/server/wire api/ogcapi api/placename internal/cql2 internal/geo/crs internal/placename " +
-		"internal/soap internal/store",
+		"internal/server/wire api/ogcapi api/placename internal/cql2 internal/cql2/fold internal/geo/crs " +
+		"internal/placename internal/soap internal/store",
 	"internal/server/points": "internal/server internal/cache internal/cql2 internal/geo/crs internal/geo/locate " +
 		"internal/store",
 	"internal/server/problems": "internal/server/limit api/ogcapi internal/apikey internal/store",
@@ -164,8 +167,8 @@ var may = map[string]string{
 	"internal/format/formattest": "",
 	"internal/ingest/ingesttest": "internal/ingest internal/format/input internal/geo/crs internal/sharedtest " +
 		"internal/store internal/store/gpkg internal/store/storetest",
-	"internal/register/official": "internal/register internal/store internal/cql2 internal/geo/crs " +
-		"internal/geo/wkb internal/ingest internal/format/input internal/format/gml",
+	"internal/register/official": "internal/register internal/store internal/cql2 internal/cql2/fold " +
+		"internal/geo/crs internal/geo/wkb internal/ingest internal/format/input internal/format/gml",
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",
 	"internal/sharedtest":            "",

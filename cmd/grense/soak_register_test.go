@@ -19,7 +19,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"grense/internal/await"
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/sharedtest"
 )
 
@@ -55,7 +55,7 @@ func readNaive(s sampled) naive {
 	}
 	for _, r := range s.list("SELECT sted_id, langnavn FROM skrivemaate") {
 		p := &all[byID[r[0]]]
-		p.spellings, p.exactly = append(p.spellings, cql2.Norm(r[1])), append(p.exactly, cql2.CaseI(r[1]))
+		p.spellings, p.exactly = append(p.spellings, fold.Norm(r[1])), append(p.exactly, fold.CaseI(r[1]))
 	}
 	return all
 }
@@ -89,9 +89,9 @@ func (n naive) answer(w wish) (ids []string, ok bool) {
 	if strings.ContainsAny(w.name, "*?") {
 		// the names that are requested are folded
 		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").
-			Replace(regexp.QuoteMeta(cql2.CaseI(w.name))) + "$")
+			Replace(regexp.QuoteMeta(fold.CaseI(w.name))) + "$")
 	} else {
-		folded, exact = cql2.Norm(w.name), cql2.CaseI(w.name)
+		folded, exact = fold.Norm(w.name), fold.CaseI(w.name)
 	}
 	var found []*naivePlace
 	for i := range n {

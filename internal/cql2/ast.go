@@ -190,7 +190,7 @@ type (
 		Also       []string // more properties with days or moments
 		From, To   *time.Time
 	}
-	// Search is the parameter q. A feature matches if one of its texts holds one of the terms, in the fold Norm.
+	// Search is the parameter q. A feature matches if one of its texts holds one of the terms, folded by fold.Norm.
 	// The words of a term must start consecutive words of the text, in that order. The result is never null.
 	// CQL2 text and JSON cannot express it.
 	Search struct {
@@ -234,7 +234,8 @@ type (
 	}
 	List []Expr // an array literal
 	// Func calls a function by its name in lower case. "casei" and "accenti" are functions of the standard (7.4, 7.5);
-	// "norm" and "exact" (see Norm, CaseI) are ours, for search columns, and cannot be written in CQL2 text or JSON.
+	// "norm" and "exact" (see fold.Norm, fold.CaseI) are ours, for search columns, and cannot be written in CQL2
+	// text or JSON.
 	Func struct {
 		Name string
 		Args []Expr

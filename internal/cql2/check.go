@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"grense/internal/cql2/fold"
 	"grense/internal/problem"
 )
 
@@ -448,7 +449,7 @@ func (c *checker) pattern(e Expr) Expr {
 	case Text:
 		return x
 	case Func:
-		if _, folds := Fold(x.Name, ""); folds && len(x.Args) == 1 {
+		if _, folds := fold.Apply(x.Name, ""); folds && len(x.Args) == 1 {
 			return Func{x.Name, []Expr{c.pattern(x.Args[0])}}
 		}
 	}

@@ -4,19 +4,21 @@ import (
 	"slices"
 
 	"golang.org/x/text/unicode/norm"
+
+	"grense/internal/cql2/fold"
 )
 
 // sameText reports whether two texts are equal, no matter whether their accented letters are composed
 // (NFC) or decomposed (NFD).
 func sameText(a, b string) bool {
-	return a == b || !isASCII(a) && !isASCII(b) && norm.NFC.String(a) == norm.NFC.String(b)
+	return a == b || !fold.IsASCII(a) && !fold.IsASCII(b) && norm.NFC.String(a) == norm.NFC.String(b)
 }
 
 // forms returns a text as written, composed and decomposed, without duplicates. Stores compare bytes, so they look up
 // all forms in their indexes.
 func forms(s string) []string {
 	out := []string{s}
-	if isASCII(s) {
+	if fold.IsASCII(s) {
 		return out
 	}
 	for _, f := range [...]string{norm.NFC.String(s), norm.NFD.String(s)} {
@@ -30,7 +32,7 @@ func forms(s string) []string {
 // formsFor returns the forms of a text that a checked operand can have. A folded text is always composed.
 func formsFor(x Expr, s string) []string {
 	if f, ok := x.(Func); ok {
-		if _, folds := Fold(f.Name, ""); folds {
+		if _, folds := fold.Apply(f.Name, ""); folds {
 			return []string{norm.NFC.String(s)}
 		}
 	}

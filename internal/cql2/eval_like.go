@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"grense/internal/cql2/fold"
 )
 
 // pattern is a compiled pattern of LIKE. Negative runes are wildcards.
@@ -48,7 +50,7 @@ func PatternText(e Expr) string {
 		return string(e)
 	case Func:
 		if len(e.Args) == 1 {
-			if s, ok := FoldPattern(e.Name, PatternText(e.Args[0])); ok {
+			if s, ok := fold.Pattern(e.Name, PatternText(e.Args[0])); ok {
 				return s
 			}
 		}
@@ -68,25 +70,25 @@ func like(x value, p pattern) predicate {
 }
 
 // LikeFolded returns a function that folds a text (with casei, for example) and matches it with a folded pattern.
-// If fold is "", the text is not folded.
-func LikeFolded(fold, pattern string) func(string) bool {
+// If function is "", the text is not folded.
+func LikeFolded(function, pattern string) func(string) bool {
 	p := newPattern(Text(pattern))
-	if fold == "" {
+	if function == "" {
 		return func(s string) bool { return p.match(s, false) }
 	}
-	lower := fold == "casei" || fold == "exact"
+	lower := function == "casei" || function == "exact"
 	part, quick := p.infix()
-	quick = quick && fold == "casei"
+	quick = quick && function == "casei"
 	return func(s string) bool {
 		if quick {
 			if hit, known := holdsFolded(s, part); known {
 				return hit
 			}
 		}
-		if (lower || fold == "accenti") && isASCII(s) {
+		if (lower || function == "accenti") && fold.IsASCII(s) {
 			return p.match(s, lower)
 		}
-		folded, _ := Fold(fold, s)
+		folded, _ := fold.Apply(function, s)
 		return p.match(folded, false)
 	}
 }
@@ -132,8 +134,8 @@ func holdsFolded(s, part string) (hit, known bool) {
 // foldsApart lists the characters of two bytes that fold to text without ASCII.
 var foldsApart = sync.OnceValue(func() []bool {
 	t := make([]bool, 0x800)
-	for r := range foldTable() {
-		t[r] = !strings.ContainsFunc(CaseI(string(rune(r))), func(c rune) bool { return c < utf8.RuneSelf })
+	for r := range 0x600 { // up to Armenian
+		t[r] = !strings.ContainsFunc(fold.CaseI(string(rune(r))), func(c rune) bool { return c < utf8.RuneSelf })
 	}
 	return t
 })

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"grense/internal/cql2/fold"
 	"grense/internal/geo/wkb"
 )
 
@@ -214,7 +215,7 @@ func call(name string, args []any) any {
 		}
 		return nil
 	}
-	if folded, ok := Fold(name, s); ok {
+	if folded, ok := fold.Apply(name, s); ok {
 		return folded
 	}
 	panic(fmt.Sprintf("cql2: function %q", name))

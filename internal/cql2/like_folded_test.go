@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/sharedtest"
 )
 
@@ -27,14 +28,14 @@ func TestLikeFoldedAgreesWithFoldAndLike(t *testing.T) {
 	}
 	n, hits := sharedtest.Rounds(t, 20000), 0
 	for range n {
-		fold := []string{"casei", "casei", "accenti", "exact", "norm"}[r.IntN(5)]
+		function := []string{"casei", "casei", "accenti", "exact", "norm"}[r.IntN(5)]
 		pattern := "%" + text(1+r.IntN(2)) + "%"
 		s := text(r.IntN(8))
-		folded, _ := cql2.FoldPattern(fold, pattern)
-		plain, _ := cql2.Fold(fold, s)
+		folded, _ := fold.Pattern(function, pattern)
+		plain, _ := fold.Apply(function, s)
 		want, err := cql2.Eval(cql2.Like{X: cql2.Text(plain), Pattern: cql2.Text(folded)}, record{})
-		if got := cql2.LikeFolded(fold, folded)(s); err != nil || got != (want == cql2.True) {
-			t.Fatalf("%s of %q like %q is %v, want %d; %v", fold, s, folded, got, want, err)
+		if got := cql2.LikeFolded(function, folded)(s); err != nil || got != (want == cql2.True) {
+			t.Fatalf("%s of %q like %q is %v, want %d; %v", function, s, folded, got, want, err)
 		}
 		if want == cql2.True {
 			hits++
@@ -42,5 +43,25 @@ func TestLikeFoldedAgreesWithFoldAndLike(t *testing.T) {
 	}
 	if hits < n/20 {
 		t.Errorf("only %d match: no test", hits)
+	}
+}
+
+// TestLikeFolded compares with the folding of the text and LIKE.
+func TestLikeFolded(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "a", "Oslo", "OSLO ny", "Åsen", "aabaab", "Straße", "a%b_c", `c\d`, "Bø"}
+	patterns := []string{"", "%", "_", "%a%", "o%", "%o", "o_lo%", "%ab", "%b%b", "as%", "%\\%%", "%\\_c", "å%",
+		"strasse", "%ss%", "b_"}
+	for _, fold := range []string{"casei", "accenti", "norm", "exact"} {
+		for _, p := range patterns {
+			match := cql2.LikeFolded(fold, p)
+			for _, s := range texts {
+				want, err := cql2.Eval(cql2.Like{X: cql2.Func{Name: fold, Args: []cql2.Expr{cql2.Text(s)}},
+					Pattern: cql2.Text(p)}, record{})
+				if err != nil || match(s) != (want == cql2.True) {
+					t.Errorf("%s(%q) LIKE %q: %v, want %v; %v", fold, s, p, match(s), want, err)
+				}
+			}
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"grense/internal/cql2/fold"
 	"grense/internal/problem"
 )
 
@@ -41,10 +42,10 @@ func ParseSearch(s string) ([]string, error) {
 	return terms, nil
 }
 
-// Words returns the words of a text in the fold Norm, separated by one blank.
+// Words returns the words of a text folded by fold.Norm, separated by one blank.
 // Words consist of letters, digits and marks.
 func Words(s string) string {
-	s = Norm(s)
+	s = fold.Norm(s)
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !isWord(r) }) {
 		return s
 	}

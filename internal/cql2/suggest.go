@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/cql2/fold"
 	"grense/internal/problem"
 )
 
@@ -28,9 +29,9 @@ func suggest(name string, names []string, list string) problem.Saying {
 // abbreviates ("kommunenr" for "kommunenummer"), then names with few changed letters.
 func Nearest(s string, names []string) string {
 	best, least := "", 1000
-	key := Norm(s)
+	key := fold.Norm(s)
 	for _, name := range names {
-		if d := distance(key, Norm(name)); d < least {
+		if d := distance(key, fold.Norm(name)); d < least {
 			best, least = name, d
 		}
 	}

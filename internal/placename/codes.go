@@ -6,6 +6,7 @@ import (
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -30,7 +31,7 @@ func (l *codeList) add(code, stored string) {
 	for _, form := range []string{code, stored} {
 		l.stored[form] = stored
 	}
-	for _, form := range []string{cql2.CaseI(code), cql2.CaseI(stored)} {
+	for _, form := range []string{fold.CaseI(code), fold.CaseI(stored)} {
 		if other, ok := l.stored[form]; ok && other != stored && other != form {
 			l.stored[form] = ""
 		} else if !ok {
@@ -42,7 +43,7 @@ func (l *codeList) add(code, stored string) {
 // find returns the stored form of a code. Case is ignored unless two codes differ only by case.
 func (l *codeList) find(code string) (stored string, ok bool) {
 	if stored, ok = l.stored[code]; !ok || stored == "" {
-		stored = l.stored[cql2.CaseI(code)]
+		stored = l.stored[fold.CaseI(code)]
 	}
 	return stored, stored != ""
 }

@@ -11,6 +11,7 @@ import (
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/geo/crs"
 	"grense/internal/placename"
 	"grense/internal/store"
@@ -223,7 +224,7 @@ func TestEveryTextThatIsSimilarEnoughIsACandidate(t *testing.T) {
 		last = next
 		texts = append(
 			texts,
-			slices.DeleteFunc(slices.Clone(next), func(s string) bool { return cql2.Norm(s) != s || s == "" })...)
+			slices.DeleteFunc(slices.Clone(next), func(s string) bool { return fold.Norm(s) != s || s == "" })...)
 	}
 	similar, left := 0, 0
 	for _, own := range texts {
@@ -288,7 +289,7 @@ func similarTexts(f *fixture, to string) map[string]bool {
 func similar(f *fixture, to string) func(string) bool {
 	grams := func(s string) map[string]bool {
 		m := map[string]bool{}
-		for word := range strings.FieldsSeq(cql2.Norm(s)) {
+		for word := range strings.FieldsSeq(fold.Norm(s)) {
 			padded := []rune("  " + word + " ")
 			for i := 3; i <= len(padded); i++ {
 				m[string(padded[i-3:i])] = true

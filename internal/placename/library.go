@@ -5,7 +5,7 @@ import (
 	"unicode"
 
 	api "grense/api/placename"
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -42,7 +42,7 @@ func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 func separates(r rune) bool {
 	return unicode.IsSpace(r) ||
 		!unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pd) && !strings.ContainsRune(wildcards, r) &&
-			cql2.Norm(string(r)) != ""
+			fold.Norm(string(r)) != ""
 }
 
 // isISBN reports whether s, without hyphens, may be an ISBN or the beginning of one: digits, and X as the tenth

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/language"
 
 	api "grense/api/placename"
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // The oracle answers the searches from the rows as the generator wrote them, with loops and no index. It knows the
@@ -95,7 +95,7 @@ func (o *oracle) fold(s string) string {
 	if f, ok := o.folds.Load(s); ok {
 		return f.(string)
 	}
-	f := cql2.Norm(s)
+	f := fold.Norm(s)
 	o.folds.Store(s, f)
 	return f
 }
@@ -105,7 +105,7 @@ func (o *oracle) like(pattern, text string) bool {
 	key := "\x00" + pattern
 	re, ok := o.folds.Load(key)
 	if !ok {
-		p := cql2.Norm(strings.NewReplacer("*", "\uE123", "?", "\uE124").Replace(pattern))
+		p := fold.Norm(strings.NewReplacer("*", "\uE123", "?", "\uE124").Replace(pattern))
 		p = regexp.QuoteMeta(p)
 		re = regexp.MustCompile(`^(?s:` + strings.NewReplacer("\uE123", ".*", "\uE124", ".").Replace(p) + `)$`)
 		o.folds.Store(key, re)

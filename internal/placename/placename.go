@@ -2,7 +2,7 @@
 // records found to hits. XML and SQL are handled elsewhere.
 //
 // Matching. A hit must match every field that is present; it matches a list if it matches one of its values. Texts are
-// compared after folding (cql2.Norm). A name must equal the whole text; * stands for any characters and ? for one, of
+// compared after folding (fold.Norm). A name must equal the whole text; * stands for any characters and ? for one, of
 // the folded text. Full stops at the end of a name are ignored. A slash, or a dash between spaces, separates
 // alternative names. Free text (description, remark, title ...) must occur in the property, or with a wildcard match
 // all of it; a single character must equal all of it. A pattern needs two characters other than wildcards and spaces,

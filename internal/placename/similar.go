@@ -8,6 +8,7 @@ import (
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -21,7 +22,7 @@ const (
 // trigrams with v, and returns the condition that the text equals one of the folded texts that are similar enough. If
 // there are too many of either, the search is refused with TooManyHits.
 func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTest, error) {
-	v = cql2.Norm(v)
+	v = fold.Norm(v)
 	texts, err := c.s.vocabulary(ctx, v, c.scope, c.s.similar-c.alike)
 	if err != nil {
 		return nil, err

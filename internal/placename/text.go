@@ -11,6 +11,7 @@ import (
 
 	api "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // minLiterals is the number of characters other than wildcards and spaces that a pattern needs if nothing else narrows
@@ -44,7 +45,7 @@ func (c *criteria) name(field string, v *string, advanced *bool, through func(cq
 	}
 	c.where = append(c.where, through(test("langnavn")))
 	if !strings.ContainsAny(*v, wildcards) {
-		c.exact = through(equalTo("exact", alternatives(*v), cql2.CaseI)("langnavn"))
+		c.exact = through(equalTo("exact", alternatives(*v), fold.CaseI)("langnavn"))
 	}
 }
 
@@ -62,11 +63,11 @@ func (c *criteria) names(field string, v *string, through func(cql2.Expr) cql2.E
 func (c *criteria) plain(field, v string) (textTest, bool) {
 	names := alternatives(v)
 	if !strings.ContainsAny(v, wildcards) {
-		return equalTo("norm", names, cql2.Norm), true
+		return equalTo("norm", names, fold.Norm), true
 	}
 	return eachOf(names, func(name string) (textTest, bool) {
 		if !strings.ContainsAny(name, wildcards) {
-			return exactly("norm", cql2.Norm(name)), true
+			return exactly("norm", fold.Norm(name)), true
 		}
 		return c.pattern(field, v, name, "norm")
 	})
@@ -120,11 +121,11 @@ func (c *criteria) contains(field, property string, v *string) conditions {
 	var test textTest
 	ok := true
 	switch wild := strings.ContainsAny(*v, wildcards); {
-	case !wild && cql2.Norm(*v) == "": // only hard spaces or apostrophes
+	case !wild && fold.Norm(*v) == "": // only hard spaces or apostrophes
 		c.fault(field, *v, api.FewLiterals, minLiterals)
 		return nil
 	case !wild && literals(escape(*v)) < minLiterals:
-		test = exactly("norm", cql2.Norm(*v)) // one character is a value: sheet 1, edition 3
+		test = exactly("norm", fold.Norm(*v)) // one character is a value: sheet 1, edition 3
 	case !wild:
 		test, ok = c.pattern(field, *v, around(*v), "norm")
 	default:
@@ -163,7 +164,7 @@ func foldPattern(function, p string) (folded string, n int) {
 	if function == "" {
 		return p, n
 	}
-	if folded, _ = cql2.FoldPattern(function, p); n > 0 && literals(folded) == 0 {
+	if folded, _ = fold.Pattern(function, p); n > 0 && literals(folded) == 0 {
 		n = foldedAway
 	}
 	return folded, n
@@ -330,7 +331,7 @@ func (c *criteria) term(field, whole string, t *term) (test textTest) {
 		}
 		text := norm.NFC.String(t.text)
 		return func(property string) cql2.Expr { // the first part follows from the second, but can use an index
-			return cql2.And{exactly("norm", cql2.Norm(text))(property), compare(cql2.Eq, property, cql2.Text(text))}
+			return cql2.And{exactly("norm", fold.Norm(text))(property), compare(cql2.Eq, property, cql2.Text(text))}
 		}
 	case opSimilar:
 		if _, n := foldPattern("norm", escape(t.text)); n < minLiterals {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/demo"
 	"grense/internal/store"
 )
 
 // Version identifies the output of Generate. It changes whenever a row of a register of 3,000 places, the folding of
 // texts, or the description of the collections changes.
-const Version = rowsVersion + "-" + cql2.NormVersion + "-" + described
+const Version = rowsVersion + "-" + fold.NormVersion + "-" + described
 
 // described is a number that must be increased when the description of the collections changes.
 const described = "2"
@@ -207,13 +207,13 @@ func (r *recorder) codes() {
 func (r *recorder) library() {
 	for _, b := range r.books() {
 		all := b.tittel + " " + b.forfatter + " " + b.utgiver + " " + isbnDigits(b.isbn)
-		r.Put("bok", b.id, b.tittel, cql2.Norm(b.tittel), b.isbn, b.utgave, cql2.Norm(b.utgave), b.forfatter, b.utgiver,
-			cql2.Norm(b.utgiver), int64(b.aar), b.offentlig, all, cql2.Norm(all), b.rang)
+		r.Put("bok", b.id, b.tittel, fold.Norm(b.tittel), b.isbn, b.utgave, fold.Norm(b.utgave), b.forfatter, b.utgiver,
+			fold.Norm(b.utgiver), int64(b.aar), b.offentlig, all, fold.Norm(all), b.rang)
 		r.bookYears = append(r.bookYears, b.aar)
 		r.bookPublic = append(r.bookPublic, b.offentlig)
 	}
 	for _, c := range r.charts() {
-		r.Put("kartprodukt", c.id, c.karttype, c.blad, cql2.Norm(c.blad), int64(c.aar), c.utgiver, OrNull(c.skann))
+		r.Put("kartprodukt", c.id, c.karttype, c.blad, fold.Norm(c.blad), int64(c.aar), c.utgiver, OrNull(c.skann))
 		r.chartYears = append(r.chartYears, c.aar)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -37,7 +38,7 @@ func isText(name, text string) cql2.Expr {
 	return cql2.Compare{
 		Op: cql2.Eq,
 		L:  cql2.Func{Name: "norm", Args: []cql2.Expr{prop(name)}},
-		R:  cql2.Text(cql2.Norm(text)),
+		R:  cql2.Text(fold.Norm(text)),
 	}
 }
 
@@ -355,7 +356,7 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err == nil {
 		err = sqlitex.Execute(conn,
-			`UPDATE grense_collection SET definition = replace(definition, ',"Fold":"`+cql2.NormVersion+`"', '')`, nil)
+			`UPDATE grense_collection SET definition = replace(definition, ',"Fold":"`+fold.NormVersion+`"', '')`, nil)
 		err = errors.Join(err, conn.Close())
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -76,20 +76,20 @@ func (r *recorder) sted(e *entry) {
 	r.Put("sted", p.id, e.geometry, p.stedsnummer, p.display, first, p.types, group[0], group[1], p.status, p.land,
 		e.kommune.Nr, e.numbers, p.fylkesnr, p.priority, p.authority, "viktighet"+string(rune(p.letter)),
 		fmt.Sprintf("viktighet%02d", p.number), p.general, localID(p.stedsnummer), p.registered, p.updated,
-		OrNull(p.sluttdato), int64(len(tillegg)), int64(len(merknader)), cql2.Norm(p.display), int64(e.rank.sted))
+		OrNull(p.sluttdato), int64(len(tillegg)), int64(len(merknader)), fold.Norm(p.display), int64(e.rank.sted))
 	r.putTillegg("sted_tilleggsopplysning", p.id, tillegg)
 	r.putMerknader("sted_merknad", p.id, merknader)
 }
 
 func (r *recorder) putTillegg(table string, owner int64, list []remark) {
 	for _, t := range list {
-		r.Put(table, r.Next(table), owner, t.types, t.text, cql2.Norm(t.text), t.lenke, t.registered, t.updated)
+		r.Put(table, r.Next(table), owner, t.types, t.text, fold.Norm(t.text), t.lenke, t.registered, t.updated)
 	}
 }
 
 func (r *recorder) putMerknader(table string, owner int64, list []remark) {
 	for _, m := range list {
-		r.Put(table, r.Next(table), owner, m.types, m.text, cql2.Norm(m.text), m.common)
+		r.Put(table, r.Next(table), owner, m.types, m.text, fold.Norm(m.text), m.common)
 	}
 }
 
@@ -144,7 +144,7 @@ func (e *entry) addUnit(u unit) {
 	u.kommune = e.kommune.Nr
 	if e.src.chance(150) {
 		text := pick(&e.src, enhetTillegg)
-		u.tillegg, u.norm = text, cql2.Norm(text)
+		u.tillegg, u.norm = text, fold.Norm(text)
 	}
 	e.units = append(e.units, u)
 }
@@ -205,7 +205,7 @@ func (r *recorder) stedsnavn(e *entry, i int) {
 		n.updated,
 		int64(len(tillegg)),
 		int64(len(merknader)),
-		cql2.Norm(best.langnavn()),
+		fold.Norm(best.langnavn()),
 		rang,
 	)
 	r.putTillegg("stedsnavn_tilleggsopplysning", id, tillegg)
@@ -228,7 +228,7 @@ func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, n
 	s := &n.Spellings[number-1]
 	id := spellingID(stedsnavn, number)
 	langnavn := s.langnavn()
-	norm := cql2.Norm(langnavn)
+	norm := fold.Norm(langnavn)
 	merknader := r.remarks(&e.src, e.place, 20, skrivemaateMerknadTypes, skrivemaateMerknad)
 	var from any
 	if number > 1 {
@@ -239,7 +239,7 @@ func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, n
 	r.Put("skrivemaate", id, e.id, stedsnavn, e.stedsnummer, int64(nameNumber), int64(number), langnavn, s.kortnavn(),
 		s.rekkefoelge(), s.kasus, s.Status, s.date, s.Preferred, from, n.Language, n.Status, n.state, e.display,
 		e.types, e.authority, e.land, e.numbers, e.general, s.registered, s.updated, int64(len(merknader)),
-		cql2.CaseI(langnavn), norm, Reverse(norm), rang)
+		fold.CaseI(langnavn), norm, Reverse(norm), rang)
 	r.putMerknader("skrivemaate_merknad", id, merknader)
 	for _, u := range e.units {
 		r.Put(

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // appeals is the authority that decides on complaints.
@@ -44,7 +44,7 @@ func (r *recorder) cases(e *entry) {
 	text, archive := "Klage på vedtaket om "+navn+" fra "+e.src.person(),
 		archiveNumber(e.complaint, complaintCaseID(e.id))
 	r.Put("klage", first.id, decisionID(first.id, 1), int64(e.complaint.Year()), complaintCaseID(e.id),
-		e.complaint.Format(dayLayout), archive, cql2.Norm(archive), text, cql2.Norm(text))
+		e.complaint.Format(dayLayout), archive, fold.Norm(archive), text, fold.Norm(text))
 	if e.state != "klageIverksattVedtakIkkeTrukketTilbake" {
 		r.sak(e, sak{id: complaintCaseID(e.id), raised: e.complaint, decided: e.appealed, closed: e.appealed,
 			klage:     first.id,
@@ -82,7 +82,7 @@ func (r *recorder) sak(e *entry, s sak) {
 		closed = s.closed.Format(dayLayout)
 	}
 	r.Put("navnesak", s.id, aar, s.id, s.klage != nil, s.klage, closed != nil, s.raised.Format(dayLayout), closed,
-		s.text, cql2.Norm(s.text), archive, cql2.Norm(archive), s.authority, e.kommune.omraade, JSONList(texts),
+		s.text, fold.Norm(s.text), archive, fold.Norm(archive), s.authority, e.kommune.omraade, JSONList(texts),
 		registered, updated)
 	if s.decided.IsZero() {
 		return
@@ -157,8 +157,8 @@ func (r *recorder) flush() {
 		}
 		archive := archiveNumber(when, int64(id))
 		made := when.Add(11 * time.Hour)
-		r.Put("samlevedtak", int64(id), int64(when.Year()), int64(id), when.Format(dayLayout), text, cql2.Norm(text),
-			archive, cql2.Norm(archive), id%31 == 0, g.basis, int64(g.fylke)+1, JSONList(g.names), made,
+		r.Put("samlevedtak", int64(id), int64(when.Year()), int64(id), when.Format(dayLayout), text, fold.Norm(text),
+			archive, fold.Norm(archive), id%31 == 0, g.basis, int64(g.fylke)+1, JSONList(g.names), made,
 			made.AddDate(0, int(id%24), 0))
 	}
 	clear(r.groups)
@@ -233,10 +233,10 @@ type document struct {
 func (d *document) values(r *recorder) []any {
 	var personNorm, textNorm any
 	if d.person != "" {
-		personNorm = cql2.Norm(d.person)
+		personNorm = fold.Norm(d.person)
 	}
 	if d.text != "" {
-		textNorm = cql2.Norm(d.text)
+		textNorm = fold.Norm(d.text)
 	}
 	return []any{
 		r.Next("dokumentasjon"),

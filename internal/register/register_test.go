@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/register"
 	"grense/internal/register/registertest"
 	"grense/internal/store"
@@ -43,7 +44,7 @@ func TestSameSeedGivesSameRows(t *testing.T) {
 	if other := sum(generated(t, small, seed+1, false)); other == first {
 		t.Error("another seed gives the same rows")
 	}
-	if got := fmt.Sprintf("%08x-%s", first, cql2.NormVersion); !strings.HasPrefix(register.Version, got+"-") {
+	if got := fmt.Sprintf("%08x-%s", first, fold.NormVersion); !strings.HasPrefix(register.Version, got+"-") {
 		t.Errorf("the checksum of all rows is %s; if the generator was meant to change, set rowsVersion to it", got)
 	}
 }
@@ -317,7 +318,7 @@ func TestFoldedColumnsAreTheFoldsOfTheirTexts(t *testing.T) {
 			}
 			r.Each(t, table, func(get func(string) any) {
 				s, _ := get(text).(string)
-				if n, _ := get(c).(string); n != cql2.Norm(s) {
+				if n, _ := get(c).(string); n != fold.Norm(s) {
 					t.Errorf("%s.%s of %q is %q", table, c, s, n)
 				}
 			})
@@ -325,7 +326,7 @@ func TestFoldedColumnsAreTheFoldsOfTheirTexts(t *testing.T) {
 	}
 	r.Each(t, "skrivemaate", func(get func(string) any) {
 		s, norm := get("langnavn").(string), []rune(get("norm").(string))
-		if get("eksakt") != cql2.CaseI(s) || string(norm) != cql2.Norm(s) {
+		if get("eksakt") != fold.CaseI(s) || string(norm) != fold.Norm(s) {
 			t.Errorf("folds of %q: %q, %q", s, get("eksakt"), get("norm"))
 		}
 		slices.Reverse(norm)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -75,15 +75,15 @@ type derivedColumn struct {
 func derivedColumns(table string, columns []string) []derivedColumn {
 	var list []derivedColumn
 	for to, name := range columns {
-		source, derive := "", cql2.Norm
+		source, derive := "", fold.Norm
 		if table == "skrivemaate" {
 			source = "langnavn"
 			switch name {
 			case "eksakt":
-				derive = cql2.CaseI
+				derive = fold.CaseI
 			case "norm":
 			case "rev":
-				derive = func(s string) string { return Reverse(cql2.Norm(s)) }
+				derive = func(s string) string { return Reverse(fold.Norm(s)) }
 			default:
 				source = ""
 			}

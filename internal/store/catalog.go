@@ -262,12 +262,12 @@ func Filled(notNull bool, t cql2.Type) bool {
 
 // Search names the columns for searching a text property; "" if there is no such column.
 type Search struct {
-	Exact string // cql2.CaseI of the text
-	Norm  string // cql2.Norm of the text
+	Exact string // fold.CaseI of the text
+	Norm  string // fold.Norm of the text
 	Rev   string // Norm, reversed by character, for patterns that start with a wildcard
 	Gram  string // full-text table with trigrams over Norm, by rowid of Texts, or else of the collection's table
 	Texts string // table of the distinct texts of Norm, in a column of that name; id is the row id
-	Fold  string // the cql2.NormVersion of the columns; a Writer sets it
+	Fold  string // the fold.NormVersion of the columns; a Writer sets it
 }
 
 // Relation is a table whose rows belong to features, many to one, or many to many through a table of pairs.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -399,7 +400,7 @@ func TestFoldedMarksTheCopyOnly(t *testing.T) {
 		t.Error("columns without a version of folding count as folded")
 	}
 	got := c.Folded()
-	if store.FoldedOtherwise(got.Properties, got.Relations) || got.Properties[0].Search.Fold != cql2.NormVersion ||
+	if store.FoldedOtherwise(got.Properties, got.Relations) || got.Properties[0].Search.Fold != fold.NormVersion ||
 		got.Properties[1].Search.Fold != "" {
 		t.Errorf("%+v", got)
 	}

@@ -3,7 +3,7 @@ package store
 import (
 	"slices"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // OldFold is the reason for refusing a collection whose search columns were filled by other folding rules.
@@ -29,17 +29,17 @@ func foldedProperties(ps []Property) []Property {
 	ps = slices.Clone(ps)
 	for i := range ps {
 		if s := &ps[i].Search; s.Norm != "" || s.Rev != "" {
-			s.Fold = cql2.NormVersion
+			s.Fold = fold.NormVersion
 		}
 	}
 	return ps
 }
 
-// FoldedOtherwise reports whether some search columns were filled by folding rules other than those of cql2.Norm.
+// FoldedOtherwise reports whether some search columns were filled by folding rules other than those of fold.Norm.
 func FoldedOtherwise(ps []Property, rs []Relation) bool {
 	return slices.ContainsFunc(ps, func(p Property) bool { return p.Search.Old() }) ||
 		slices.ContainsFunc(rs, func(r Relation) bool { return FoldedOtherwise(r.Columns, r.Relations) })
 }
 
-// Old reports whether the columns were filled by folding rules other than those of cql2.Norm.
-func (s Search) Old() bool { return (s.Norm != "" || s.Rev != "") && s.Fold != cql2.NormVersion }
+// Old reports whether the columns were filled by folding rules other than those of fold.Norm.
+func (s Search) Old() bool { return (s.Norm != "" || s.Rev != "") && s.Fold != fold.NormVersion }

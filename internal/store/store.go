@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 var (
@@ -182,7 +183,7 @@ func AllOf(ctx context.Context, s Reader, q AllQuery, p *Page) (*All, error) {
 	want := Want{Properties: []string{q.Texts}, NoGeometry: true}
 	err := s.Fetch(ctx, q.Collection, p.Rows, want, func(f *Feature) error {
 		text, _ := f.Values[0].(string)
-		if text = cql2.Norm(text); !seen[text] {
+		if text = fold.Norm(text); !seen[text] {
 			text = strings.Clone(text)
 			seen[text] = true
 			a.Texts = append(a.Texts, text)

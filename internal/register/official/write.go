@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/format/input"
 	"grense/internal/ingest"
 	"grense/internal/register"
@@ -209,7 +209,7 @@ func (p *place) write(out *register.Output, at rank) {
 	out.Put("sted", p.Number, geom, p.Number, display, first, p.Type, p.Group, p.MainGroup, p.Status, p.Land, kommune,
 		kommuner, fylke, p.Priority, p.Authority, p.Sort1, p.Sort2, p.General,
 		cmp.Or(p.LocalID, strconv.FormatInt(p.Number, 10)), p.Registered, p.Updated, nil, int64(0), int64(0),
-		cql2.Norm(display), int64(at.sted))
+		fold.Norm(display), int64(at.sted))
 	for _, r := range p.Roads {
 		out.Put("vegreferanse", out.Next("vegreferanse"), p.Number, r.Kommune, r.Code)
 	}
@@ -234,7 +234,7 @@ func (p *place) write(out *register.Output, at rank) {
 			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date,
 			spellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
 			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0),
-			cql2.Norm(best.Core), rang)
+			fold.Norm(best.Core), rang)
 		for _, u := range p.Units {
 			out.Put(
 				"matrikkel_stedsnavn",
@@ -247,10 +247,10 @@ func (p *place) write(out *register.Output, at rank) {
 		}
 		for k := range n.Spellings {
 			s := &n.Spellings[k]
-			sid, norm := spellingID(id, s.Number), cql2.Norm(s.Text)
+			sid, norm := spellingID(id, s.Number), fold.Norm(s.Text)
 			out.Put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne",
 				kasus, s.Status, s.Date, s.Preferred, nil, n.Language, n.Status, n.State, display, p.Type, p.Authority,
-				p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0), cql2.CaseI(s.Text), norm,
+				p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0), fold.CaseI(s.Text), norm,
 				register.Reverse(norm), spellings)
 			for _, u := range p.Units {
 				out.Put(
@@ -277,7 +277,7 @@ func cores(list []*register.Spelling) string {
 func (u placeUnit) values(out *register.Output, table string, rest ...any) []any {
 	var remark, norm any
 	if u.Remark != "" {
-		remark, norm = u.Remark, cql2.Norm(u.Remark)
+		remark, norm = u.Remark, fold.Norm(u.Remark)
 	}
 	return append([]any{out.Next(table), u.Kommune, u.Gnr, u.Bnr, u.Fnr, u.Snr, remark, norm}, rest...)
 }

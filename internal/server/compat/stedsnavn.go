@@ -14,6 +14,7 @@ import (
 
 	contract "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/problem"
@@ -177,7 +178,7 @@ func (c *call) municipalities() (out []string, wide bool, err error) {
 	fits := func(name string, of store.Text) bool {
 		for _, all := range of {
 			for _, one := range append(strings.Split(all, " - "), all) {
-				if cql2.Norm(one) == cql2.Norm(name) {
+				if fold.Norm(one) == fold.Norm(name) {
 					return true
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/server"
 	"grense/internal/server/media"
 	"grense/internal/server/names"
@@ -215,10 +216,10 @@ func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err e
 // typeNamed reports whether a word is the name of a place type, or a part of it between slashes, or the definite form
 // of one: "støl" and "stølen" name "Seter/støl".
 func typeNamed(name, word string) bool {
-	key := cql2.Norm(word)
+	key := fold.Norm(word)
 	name = strings.TrimSuffix(strings.TrimSpace(name), " i sjø")
 	for one := range strings.SplitSeq(name, "/") {
-		one = cql2.Norm(one)
+		one = fold.Norm(one)
 		for _, ending := range []string{"", "en", "et", "a"} {
 			if one+ending == key {
 				return true

@@ -15,6 +15,7 @@ import (
 
 	contract "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 )
@@ -167,13 +168,13 @@ func (c *call) codeOf(list, typed string) (code, fault string, err error) {
 	if err != nil || len(known.Codes) == 0 || known.Of[typed] != nil {
 		return typed, "", err
 	}
-	key := cql2.Norm(names.WithoutTypes(typed))
+	key := fold.Norm(names.WithoutTypes(typed))
 	var called, all []string
 	for _, code := range known.Codes {
 		for _, name := range known.Of[code] {
 			all = append(all, name)
 			for _, part := range append(strings.Split(name, " - "), name) {
-				if cql2.Norm(part) == key && !slices.Contains(called, code) {
+				if fold.Norm(part) == key && !slices.Contains(called, code) {
 					called = append(called, code)
 				}
 			}

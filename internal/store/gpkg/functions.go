@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store/sqlq"
 )
 
@@ -29,10 +30,10 @@ func registerFunctions(cn *conn) error {
 		return func(s string) (string, bool) { return f(s), true }
 	}
 	functions := map[string]func(sqlite.Context, []sqlite.Value) (sqlite.Value, error){
-		"grense_norm":    text(always(cql2.Norm)),
-		"grense_exact":   text(always(cql2.CaseI)),
-		"grense_casei":   text(always(cql2.CaseI)),
-		"grense_accenti": text(always(cql2.AccentI)),
+		"grense_norm":    text(always(fold.Norm)),
+		"grense_exact":   text(always(fold.CaseI)),
+		"grense_casei":   text(always(fold.CaseI)),
+		"grense_accenti": text(always(fold.AccentI)),
 		"grense_text":    text(always(validText)),
 		"grense_nb":      text(always(cql2.NorwegianKey)),
 		"grense_date":    text(normalDate),

@@ -10,6 +10,7 @@ import (
 
 	"grense/internal/await"
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -19,7 +20,7 @@ func textsOf(t *testing.T, s store.Store, rows []store.Row) []string {
 	texts := []string{}
 	err := s.Fetch(t.Context(), "skrivemaate", rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true},
 		func(f *store.Feature) error {
-			texts = append(texts, cql2.Norm(f.Values[0].(string)))
+			texts = append(texts, fold.Norm(f.Values[0].(string)))
 			return nil
 		})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/demo"
 	"grense/internal/register"
 	"grense/internal/store"
@@ -159,7 +160,7 @@ func sameWords(t *testing.T, file, base store.Store) {
 			like := cql2.Like{X: casei(cql2.Prop{Name: x.property}),
 				Pattern: casei(cql2.Text("%" + strings.ToUpper(part[len(part)/2:]) + "%"))}
 			if !utf8.ValidString(part[len(part)/2:]) {
-				like.Pattern = cql2.Text(cql2.CaseI(part) + "%")
+				like.Pattern = cql2.Text(fold.CaseI(part) + "%")
 			}
 			words := cql2.Search{Props: c.SearchNames(), Terms: []string{cql2.Words(part)}}
 			if i%2 == 0 {
@@ -225,7 +226,7 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	run(t, url, `UPDATE grense.collection SET definition = replace(definition::text, '"Fold":"`+cql2.NormVersion+
+	run(t, url, `UPDATE grense.collection SET definition = replace(definition::text, '"Fold":"`+fold.NormVersion+
 		`"', '"Fold":""')::json`)
 	s := openStore(t, url, postgis.Options{})
 	if _, ok := s.Catalog().Collection("skrivemaate"); ok {

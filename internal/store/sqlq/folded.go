@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // mostSources is the largest number of stored texts that fold to a literal. It doubles with each letter s or k, whose
@@ -42,7 +43,7 @@ func (c *compiler) oneOfFolded(e cql2.Expr, list []cql2.Expr) (Fragment, bool) {
 		if !ok {
 			return Fragment{}, false
 		}
-		sources, ok := cql2.CaseISources(text, false, mostSources)
+		sources, ok := fold.CaseISources(text, false, mostSources)
 		if !ok {
 			return Fragment{}, false
 		}
@@ -89,7 +90,7 @@ func (c *compiler) beginsFolded(e cql2.Expr) (Fragment, bool) {
 	if !ok || p.Prefix == "" {
 		return Fragment{}, false
 	}
-	sources, ok := cql2.CaseISources(p.Prefix, true, mostSources)
+	sources, ok := fold.CaseISources(p.Prefix, true, mostSources)
 	if !ok {
 		return Fragment{}, false
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // value is an operand in SQL.
@@ -174,11 +175,11 @@ func LiteralText(e cql2.Expr) (string, bool) {
 		}
 		switch e.Name {
 		case "norm":
-			return cql2.Norm(s), true
+			return fold.Norm(s), true
 		case "exact", "casei":
-			return cql2.CaseI(s), true
+			return fold.CaseI(s), true
 		case "accenti":
-			return cql2.AccentI(s), true
+			return fold.AccentI(s), true
 		}
 	}
 	return "", false
@@ -192,7 +193,7 @@ func PatternText(e cql2.Expr) (string, bool) {
 	case cql2.Func:
 		if len(e.Args) == 1 {
 			if s, ok := PatternText(e.Args[0]); ok {
-				return cql2.FoldPattern(e.Name, s)
+				return fold.Pattern(e.Name, s)
 			}
 		}
 	}

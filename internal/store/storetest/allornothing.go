@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/store"
 )
 
@@ -68,7 +68,7 @@ func exerciseTexts(t *testing.T, s store.Store, d *dataset) {
 			wanted := store.Want{Properties: []string{name}}
 			err := s.Fetch(t.Context(), c.ID, rows, wanted, func(f *store.Feature) error {
 				text, _ := f.Values[0].(string)
-				want[cql2.Norm(text)] = true
+				want[fold.Norm(text)] = true
 				return nil
 			})
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	orbwkb "github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -317,9 +318,9 @@ func (s *set) writeNames(w store.Writer) error {
 		for _, n := range f.rels["navn"] {
 			row := []any{f.number, n.number, nil, n.values["nummer"], nil, nil, nil}
 			if tekst, ok := n.values["tekst"].(string); ok {
-				rev := []rune(cql2.Norm(tekst))
+				rev := []rune(fold.Norm(tekst))
 				slices.Reverse(rev)
-				row[2], row[4], row[5], row[6] = tekst, cql2.CaseI(tekst), cql2.Norm(tekst), string(rev)
+				row[2], row[4], row[5], row[6] = tekst, fold.CaseI(tekst), fold.Norm(tekst), string(rev)
 			}
 			if err := name(row...); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 	"grense/internal/geo/crs"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
@@ -401,7 +402,7 @@ func (g *generator) ofRow() cql2.Expr {
 	norm := cql2.Func{Name: "norm", Args: []cql2.Expr{name("tekst")}}
 	switch g.r.IntN(5) {
 	case 0:
-		return cql2.Compare{Op: g.op(), L: norm, R: cql2.Text(cql2.Norm(pick(g.r, words...)))}
+		return cql2.Compare{Op: g.op(), L: norm, R: cql2.Text(fold.Norm(pick(g.r, words...)))}
 	case 1:
 		return cql2.Like{X: pick[cql2.Expr](g.r, norm, name("tekst")),
 			Pattern: cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Text(g.pattern())}}}

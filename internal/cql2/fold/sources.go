@@ -1,4 +1,4 @@
-package cql2
+package fold
 
 import (
 	"slices"

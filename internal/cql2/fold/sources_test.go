@@ -1,4 +1,4 @@
-package cql2_test
+package fold_test
 
 import (
 	"math/rand/v2"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"grense/internal/cql2"
+	"grense/internal/cql2/fold"
 )
 
 // lowerASCII is lower of PostgreSQL in the collation "C".
@@ -46,7 +46,7 @@ func TestSourcesOfAFoldedText(t *testing.T) {
 		{"a\u030a", false, ""},
 		{strings.Repeat("s", 12), false, ""},
 	} {
-		got, ok := cql2.CaseISources(tt.folded, tt.prefix, 64)
+		got, ok := fold.CaseISources(tt.folded, tt.prefix, 64)
 		want := strings.Fields(tt.want)
 		if tt.want == "none" {
 			want = nil
@@ -64,21 +64,21 @@ func TestSourcesAreComplete(t *testing.T) {
 	t.Parallel()
 	check := func(s string) {
 		t.Helper()
-		folded, lower := cql2.CaseI(s), lowerASCII(s)
+		folded, lower := fold.CaseI(s), lowerASCII(s)
 		if first, _ := utf8.DecodeRuneInString(folded); first > '\u017f' {
 			return
 		}
-		if all, ok := cql2.CaseISources(folded, false, 256); ok && !slices.Contains(all, lower) {
+		if all, ok := fold.CaseISources(folded, false, 256); ok && !slices.Contains(all, lower) {
 			t.Errorf("%+q is not among the sources of %+q: %+q", lower, folded, all)
 		} else if ok {
 			for _, x := range all {
-				if cql2.CaseI(x) != folded {
-					t.Errorf("%+q is made of %+q, not %+q", cql2.CaseI(x), x, folded)
+				if fold.CaseI(x) != folded {
+					t.Errorf("%+q is made of %+q, not %+q", fold.CaseI(x), x, folded)
 				}
 			}
 		}
 		for n := range folded {
-			all, ok := cql2.CaseISources(folded[:n], true, 256)
+			all, ok := fold.CaseISources(folded[:n], true, 256)
 			if ok && !slices.ContainsFunc(all, func(x string) bool { return strings.HasPrefix(lower, x) }) {
 				t.Errorf("%+q begins with no source of %+q: %+q", lower, folded[:n], all)
 			}

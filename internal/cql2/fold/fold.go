@@ -1,4 +1,6 @@
-package cql2
+// Package fold folds texts for comparisons: the functions CASEI and ACCENTI of CQL2 (OGC 21-065r2), and the folds of
+// searches for names.
+package fold
 
 import (
 	"strings"
@@ -13,7 +15,7 @@ import (
 // CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4), composed (NFC).
 // A search that respects diacritics uses it.
 func CaseI(s string) string {
-	if isASCII(s) {
+	if IsASCII(s) {
 		return strings.ToLower(s)
 	}
 	return norm.NFC.String(foldCase(norm.NFC.String(s)))
@@ -50,7 +52,7 @@ func foldCase(s string) string {
 // AccentI is the function ACCENTI: it removes the marks that canonical decomposition splits off, and keeps letters such
 // as ø and æ (OGC 21-065r2, 7.5).
 func AccentI(s string) string {
-	if isASCII(s) {
+	if IsASCII(s) {
 		return s
 	}
 	return norm.NFC.String(dropMarks(norm.NFD.String(s)))
@@ -69,7 +71,7 @@ var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "�
 // "aa", the old spelling of å, becomes å, and å becomes a, so that Vegåa ("vegaa") is not Vega.
 // Never fold a folded text again.
 func Norm(s string) string {
-	if isASCII(s) {
+	if IsASCII(s) {
 		s = strings.ReplaceAll(strings.ToLower(s), "aa", "a")
 	} else {
 		s = norm.NFC.String(foldCase(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD"))))
@@ -115,7 +117,8 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-func isASCII(s string) bool {
+// IsASCII reports whether a text has ASCII characters only.
+func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -124,9 +127,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Fold applies a folding function to s. name is casei, accenti, norm or exact.
+// Apply applies a folding function to s. name is casei, accenti, norm or exact.
 // ok is false if there is no such function.
-func Fold(name, s string) (string, bool) {
+func Apply(name, s string) (string, bool) {
 	switch name {
 	case "casei", "exact":
 		return CaseI(s), true
@@ -145,9 +148,9 @@ const (
 	anyChar = '\uE001'
 )
 
-// FoldPattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE.
+// Pattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE.
 // It folds the letters and leaves wildcards and escapes. ok is false if there is no such function.
-func FoldPattern(name, pattern string) (string, bool) {
+func Pattern(name, pattern string) (string, bool) {
 	var b strings.Builder
 	escaped := false
 	for _, r := range pattern {
@@ -168,7 +171,7 @@ func FoldPattern(name, pattern string) (string, bool) {
 	if escaped { // nothing to escape: it stands for itself
 		b.WriteByte('\\')
 	}
-	folded, ok := Fold(name, b.String())
+	folded, ok := Apply(name, b.String())
 	if !ok {
 		return "", false
 	}
