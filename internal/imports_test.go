@@ -80,8 +80,10 @@ var may = map[string]string{
 		"internal/style internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
 	"internal/process": "internal/enrich internal/history internal/store internal/cql2 internal/geo/crs " +
 		"internal/format internal/format/geopackage internal/format/output internal/geo/wkb api/ogcapi",
-	"internal/history": "internal/store internal/cql2",
-	"internal/feed":    "internal/state internal/store",
+	"internal/history":         "internal/history/table internal/store internal/cql2",
+	"internal/history/changes": "internal/history internal/history/table",
+	"internal/history/table":   "internal/cql2",
+	"internal/feed":            "internal/state internal/store",
 	"internal/placename": "internal/cache internal/store internal/cql2 internal/cql2/fold internal/geo/crs " +
 		"internal/feature api/placename",
 	"internal/soap": "internal/cache internal/placename api/placename",

@@ -17,6 +17,7 @@ import (
 	"grense/internal/format/input"
 	"grense/internal/format/xlsx"
 	"grense/internal/history"
+	"grense/internal/history/changes"
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -226,14 +227,14 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 const fileShift = 32
 
 // readOptions converts the values of --with.
-func readOptions(with []string) history.ReadOptions {
-	return history.ReadOptions{Areas: slices.Contains(with, "areas"), Lakes: slices.Contains(with, "lakes")}
+func readOptions(with []string) changes.Options {
+	return changes.Options{Areas: slices.Contains(with, "areas"), Lakes: slices.Contains(with, "lakes")}
 }
 
 // readRegisters reads tables of changes and joins them. If prefixes are given, it keeps codes that begin with one of
 // them. Line numbers contain the file index, shifted by fileShift.
-func readRegisters(names, prefixes []string, o history.ReadOptions) (*history.Register, error) {
-	all := &history.Register{}
+func readRegisters(names, prefixes []string, o changes.Options) (*changes.Register, error) {
+	all := &changes.Register{}
 	for i, name := range names {
 		one, err := readRegister(name, o)
 		if err != nil {
@@ -241,7 +242,7 @@ func readRegisters(names, prefixes []string, o history.ReadOptions) (*history.Re
 		}
 		all.Add(one, i<<fileShift)
 	}
-	if o != (history.ReadOptions{}) && all.Form != history.BFS {
+	if o != (changes.Options{}) && all.Form != changes.BFS {
 		return nil, errors.New("--with is for the register of BFS; leave it out")
 	}
 	if len(prefixes) > 0 {
@@ -253,10 +254,10 @@ func readRegisters(names, prefixes []string, o history.ReadOptions) (*history.Re
 }
 
 // readRegister reads one table of changes. In a workbook it uses the first sheet that is such a table.
-func readRegister(name string, o history.ReadOptions) (one *history.Register, err error) {
+func readRegister(name string, o changes.Options) (one *changes.Register, err error) {
 	if !strings.EqualFold(filepath.Ext(name), ".xlsx") {
 		err = withFile(name, func(r io.Reader) error {
-			one, err = history.ReadRegister(r, o)
+			one, err = changes.Read(r, o)
 			return err
 		})
 		return one, err
@@ -266,7 +267,7 @@ func readRegister(name string, o history.ReadOptions) (one *history.Register, er
 		return nil, err
 	}
 	for _, s := range sheets {
-		one, err = history.ReadRows(s.Rows, s.Lines, o)
+		one, err = changes.ReadRows(s.Rows, s.Lines, o)
 		if _, isTable := errors.AsType[history.Faults](err); err == nil || isTable {
 			return one, err
 		}
@@ -275,13 +276,13 @@ func readRegister(name string, o history.ReadOptions) (one *history.Register, er
 }
 
 // readList reads the list of the codes in use on a day.
-func readList(name, day string, form history.Form) (list *history.List, err error) {
+func readList(name, day string, form changes.Form) (list *history.List, err error) {
 	at, err := history.ParseDate(day)
 	if err != nil {
 		return nil, fmt.Errorf("--at: %w", err)
 	}
 	err = withFile(name, func(r io.Reader) error {
-		list, err = history.ReadList(r, at, form)
+		list, err = changes.ReadList(r, at, form)
 		return err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"grense/internal/history"
+	"grense/internal/history/changes"
 	"grense/internal/source"
 )
 
@@ -56,7 +57,7 @@ func (c *lineageCheckCmd) Run(ctx context.Context, p *process) error {
 			return err
 		}
 		if len(c.Only) > 0 {
-			only := history.Register{List: l}
+			only := changes.Register{List: l}
 			only.Only(c.Only)
 		}
 		if !c.Names {
@@ -89,7 +90,7 @@ func times(n int) string {
 type checked struct {
 	changes     []history.ChangeRow
 	first, last *history.List
-	form        history.Form
+	form        changes.Form
 }
 
 func (c *lineageCheckCmd) read(ctx context.Context) (r checked, err error) {
@@ -127,7 +128,7 @@ func (c *lineageCheckCmd) imported(ctx context.Context, name string) (r checked,
 	}
 	var rows []*history.Rows
 	if name == "norway" {
-		r.form = history.KlassJSON
+		r.form = changes.KlassJSON
 		rows, err = history.NorwayRows()
 	} else {
 		rows, err = lineageIn(ctx, name)

@@ -67,8 +67,17 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-func (f *Faults) add(line int, format string, args ...any) {
+// Add appends a fault of a line.
+func (f *Faults) Add(line int, format string, args ...any) {
 	*f = append(*f, Fault{line, fmt.Sprintf(format, args...)})
+}
+
+// Err returns f as an error; nil if there are no faults.
+func (f Faults) Err() error {
+	if f == nil {
+		return nil
+	}
+	return f
 }
 
 // New builds a history from the rows of one or more schemes and checks them. If a check fails, the error is a Faults
@@ -143,11 +152,11 @@ func (b *builder) versions(rows []VersionRow) {
 		}
 		switch {
 		case r.Code == "":
-			b.faults.add(r.Line, "a version has no code")
+			b.faults.Add(r.Line, "a version has no code")
 		case r.To != 0 && r.To <= r.From:
-			b.faults.add(r.Line, "%s begins on %s and ends on %s", r.Code, r.From, r.To)
+			b.faults.Add(r.Line, "%s begins on %s and ends on %s", r.Code, r.From, r.To)
 		case i > 0 && rows[i-1].Code == r.Code && (rows[i-1].To == 0 || rows[i-1].To > r.From):
-			b.faults.add(r.Line, "%s begins on %s, but is in use since %s", r.Code, r.From, rows[i-1].From)
+			b.faults.Add(r.Line, "%s begins on %s, but is in use since %s", r.Code, r.From, rows[i-1].From)
 		}
 		n := int32(len(s.Versions))
 		at, ok := s.byCode[r.Code]
@@ -184,7 +193,7 @@ func (b *builder) edges(rows []EdgeRow) {
 				return v.To == r.Date || r.Transfer && v.From < r.Date && (v.To == 0 || r.Date < v.To)
 			})
 			if e.from < 0 {
-				b.faults.add(r.Line, "no version of %s ends on %s", r.From, r.Date)
+				b.faults.Add(r.Line, "no version of %s ends on %s", r.From, r.Date)
 				continue
 			}
 			e.From = &s.Versions[e.from]
@@ -194,17 +203,17 @@ func (b *builder) edges(rows []EdgeRow) {
 				return v.From == r.Date || r.Transfer && v.Holds(r.Date)
 			})
 			if e.to < 0 {
-				b.faults.add(r.Line, "no version of %s begins on %s", r.To, r.Date)
+				b.faults.Add(r.Line, "no version of %s begins on %s", r.To, r.Date)
 				continue
 			}
 			e.To = &s.Versions[e.to]
 		}
 		switch pair := [2]int32{e.from, e.to}; {
 		case e.From == nil && e.To == nil:
-			b.faults.add(r.Line, "a change names no code")
+			b.faults.Add(r.Line, "a change names no code")
 			continue
 		case seen[pair] && !r.Transfer:
-			b.faults.add(r.Line, "%s to %s on %s stands twice", r.From, r.To, r.Date)
+			b.faults.Add(r.Line, "%s to %s on %s stands twice", r.From, r.To, r.Date)
 			continue
 		default:
 			seen[pair] = true
@@ -228,9 +237,9 @@ func (b *builder) connect(i int32, transfer bool) {
 	}
 }
 
-// mostNumber is the largest number of people or square metres accepted. It is more than the area of the earth, and
+// MaxCount is the largest number of people or square metres accepted. It is more than the area of the earth, and
 // small enough that sums do not overflow.
-const mostNumber = 1_000_000_000_000_000
+const MaxCount = 1_000_000_000_000_000
 
 // check runs the checks that concern more than one row.
 func (b *builder) check(r *Rows) {
@@ -248,17 +257,17 @@ func (b *builder) check(r *Rows) {
 	for i := range s.Versions {
 		v := &s.Versions[i]
 		if v.To != 0 && len(v.out) == 0 {
-			b.faults.add(b.lines[i], "%s ends on %s, and no change says what becomes of it", v.Code, v.To)
+			b.faults.Add(b.lines[i], "%s ends on %s, and no change says what becomes of it", v.Code, v.To)
 		}
 		if v.From != s.begin && len(v.in) == 0 {
-			b.faults.add(b.lines[i], "%s begins on %s, and no change says what it was", v.Code, v.From)
+			b.faults.Add(b.lines[i], "%s begins on %s, and no change says what it was", v.Code, v.From)
 		}
 		people, area := 0, 0
 		for _, n := range v.out {
 			e := &s.Edges[n]
 			e.Part = len(v.out) > 1
-			if min(e.People.N, e.Area.N, e.Units) < 0 || max(e.People.N, e.Area.N, e.Units) > mostNumber {
-				b.faults.add(r.Edges[n].Line, "people and area are numbers from 0 to %d", mostNumber)
+			if min(e.People.N, e.Area.N, e.Units) < 0 || max(e.People.N, e.Area.N, e.Units) > MaxCount {
+				b.faults.Add(r.Edges[n].Line, "people and area are numbers from 0 to %d", MaxCount)
 			}
 			if e.People.Known {
 				people++
@@ -269,7 +278,7 @@ func (b *builder) check(r *Rows) {
 		}
 		for _, known := range [...]int{people, area} {
 			if known != 0 && known != len(v.out) {
-				b.faults.add(r.Edges[v.out[0]].Line,
+				b.faults.Add(r.Edges[v.out[0]].Line,
 					"of the %d changes that end %s on %s, %d have numbers; give them for all or none", len(v.out),
 					v.Code, v.To, known)
 			}
@@ -323,7 +332,7 @@ func (b *builder) partsOf(out []int32, rows []EdgeRow, of [][]int32) {
 			case k >= 0:
 				of[n] = append(of[n], k)
 			case !rows[n].Loose:
-				b.faults.add(rows[n].Line, "%s was never part of %s, so %s is not made of it", code,
+				b.faults.Add(rows[n].Line, "%s was never part of %s, so %s is not made of it", code,
 					rows[n].From, rows[n].To)
 			}
 		}

@@ -371,7 +371,7 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 		}
 		d, err := ParseDate(s)
 		if err != nil {
-			faults.add(0, "%v", err)
+			faults.Add(0, "%v", err)
 		}
 		return d
 	}

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"encoding/csv"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -16,7 +18,7 @@ const (
 )
 
 // norway holds the versions and changes of municipalities and the versions of counties. The file of details is a table
-// of changes in the format Plain.
+// of changes in our own format.
 //
 //go:embed norway/*.csv
 var norway embed.FS
@@ -65,10 +67,10 @@ func NorwayRows() ([]*Rows, error) {
 		i, ok := at[change{c.Date, c.From, c.To}]
 		switch {
 		case c.Transfer:
-			k.Edges = append(k.Edges, c.EdgeRow)
+			k.Edges = append(k.Edges, c)
 		case !ok:
 			return nil, fmt.Errorf("history: %s to %s on %s is no change", c.From, c.To, c.Date)
-		case k.Edges[i].complete(c.EdgeRow) != "":
+		case k.Edges[i].complete(c) != "":
 			return nil, fmt.Errorf("history: %s to %s on %s stands twice", c.From, c.To, c.Date)
 		}
 	}
@@ -89,17 +91,18 @@ func NorwayRows() ([]*Rows, error) {
 // norwayDetails reads what the table of changes lacks: the parts of mergers that were undone, and the transfers between
 // municipalities that continued to exist. For three transfers the source does not state the direction; these are listed
 // in both directions.
-func norwayDetails() ([]ChangeRow, error) {
-	f, err := norway.Open("norway/kommune-details.csv")
-	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
-	}
-	defer f.Close()
-	r, err := ReadRegister(f, ReadOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("history: kommune-details.csv: %w", err)
-	}
-	return r.Changes, nil
+func norwayDetails() (out []EdgeRow, err error) {
+	err = eachFact("kommune-details.csv", func(line int, f []string) (err error) {
+		e := EdgeRow{Line: line, From: f[1], To: f[2], Of: strings.Fields(f[3]), Transfer: f[5] == "true",
+			Source: f[6], Recorded: f[7]}
+		if e.Date, err = ParseDate(f[0]); err == nil && f[4] != "" {
+			e.People.Known = true
+			e.People.N, err = strconv.ParseInt(f[4], 10, 64)
+		}
+		out = append(out, e)
+		return err
+	})
+	return out, err
 }
 
 // LargerEdges derives the edges of larger divisions, such as counties, from those of the smaller ones: there is an edge

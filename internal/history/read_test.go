@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"grense/internal/history"
+	"grense/internal/history/changes"
 	"grense/internal/sharedtest"
 )
 
@@ -24,8 +25,8 @@ func sharedFile(t *testing.T, name string) []byte {
 }
 
 // readChanges is the changes of a table.
-func readChanges(r io.Reader) ([]history.ChangeRow, history.Form, error) {
-	reg, err := history.ReadRegister(r, history.ReadOptions{})
+func readChanges(r io.Reader) ([]history.ChangeRow, changes.Form, error) {
+	reg, err := changes.Read(r, changes.Options{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,7 +83,7 @@ func TestChangesOfKlassGiveEveryList(t *testing.T) {
 		}
 	}
 	rows, form, err := readChanges(bytes.NewReader(asJSON))
-	if err != nil || form != history.KlassJSON {
+	if err != nil || form != changes.KlassJSON {
 		t.Fatalf("%s %v", form, err)
 	}
 	var b bytes.Buffer // the same as CSV
@@ -104,13 +105,13 @@ func TestChangesOfKlassGiveEveryList(t *testing.T) {
 func TestMovementsOfInseeGiveTheCommunesOfEachYear(t *testing.T) {
 	t.Parallel()
 	moves := sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
-		history.Insee)
+	list, err := changes.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
+		changes.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows, form, err := readChanges(bytes.NewReader(moves))
-	if err != nil || form != history.Insee {
+	if err != nil || form != changes.Insee {
 		t.Fatalf("%s %v", form, err)
 	}
 	rows = slices.DeleteFunc(rows, func(c history.ChangeRow) bool { return c.Date < 20160102 })
@@ -357,8 +358,8 @@ func TestNumbersThatAreTooLargeAreRefused(t *testing.T) {
 // TestListsAreReadAsTheirChangesAre: names of KLASS lose what distinguishes them there, those of others nothing.
 func TestListsAreReadAsTheirChangesAre(t *testing.T) {
 	t.Parallel()
-	for form, want := range map[history.Form]string{history.KlassCSV: "1 Ask", history.Plain: "1 Ask (old), 9999 Elm"} {
-		l, err := history.ReadList(strings.NewReader("code,name\n1,Ask (old)\n9999,Elm\n"), 20240101, form)
+	for form, want := range map[changes.Form]string{changes.KlassCSV: "1 Ask", changes.Plain: "1 Ask (old), 9999 Elm"} {
+		l, err := changes.ReadList(strings.NewReader("code,name\n1,Ask (old)\n9999,Elm\n"), 20240101, form)
 		if err != nil {
 			t.Fatal(err)
 		}

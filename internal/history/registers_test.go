@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"grense/internal/history"
+	"grense/internal/history/changes"
 	"grense/internal/sharedtest"
 )
 
 // register is a made-up table of a register, with every kind of row that it can have.
 type register struct {
 	tables  []string
-	options history.ReadOptions
+	options changes.Options
 	list    *history.List     // where the register has none
 	only    []string          // prefixes of codes
 	events  string            // kinds of events, by day
@@ -108,7 +109,7 @@ var registers = map[string]register{
 	// Lakes and areas of no municipality: a lake changes its district, a moor its name and its number before Elm takes
 	// it up, and Fir gives land to Gorse and a wood, which stays.
 	"BFS with lakes": {
-		options: history.ReadOptions{Areas: true, Lakes: true},
+		options: changes.Options{Areas: true, Lakes: true},
 		tables: []string{
 			bfsTable(`5,Elm,Municipality,100,First-time registration,1960-01-01,103,Change of area,2005-12-31
 5,Elm,Municipality,103,Change of area,2006-01-01
@@ -384,9 +385,9 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 
 // read builds the scheme of a register.
 func (r register) read() (*history.Scheme, error) {
-	all := &history.Register{}
+	all := &changes.Register{}
 	for _, table := range r.tables {
-		one, err := history.ReadRegister(strings.NewReader(table), r.options)
+		one, err := changes.Read(strings.NewReader(table), r.options)
 		if err != nil {
 			return nil, err
 		}
@@ -489,13 +490,13 @@ func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
 // TestMovementsOfInseeAgreeWithTheListOf2026 checks the published list forwards and backwards, by code.
 func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
 	t.Parallel()
-	reg, err := history.ReadRegister(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")),
-		history.ReadOptions{})
+	reg, err := changes.Read(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")),
+		changes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
-		history.Insee)
+	list, err := changes.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
+		changes.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -509,9 +510,9 @@ func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
 func TestRegistersAgreeWithListsOfTheirDays(t *testing.T) {
 	t.Parallel()
 	for name, r := range registers {
-		all := &history.Register{}
+		all := &changes.Register{}
 		for _, table := range r.tables {
-			one, err := history.ReadRegister(strings.NewReader(table), r.options)
+			one, err := changes.Read(strings.NewReader(table), r.options)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

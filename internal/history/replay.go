@@ -46,7 +46,7 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	changes = p.settle(p.once(changes), list)
 	days := groupByDay(changes)
 	if len(days) == 0 && list == nil {
-		p.faults.add(0, "no line changes a code or a name")
+		p.faults.Add(0, "no line changes a code or a name")
 	}
 	if list != nil {
 		p.back(days, list)
@@ -125,7 +125,7 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 		}
 		for _, s := range [...]string{c.From, c.To, c.FromName, c.ToName} {
 			if strings.ContainsFunc(s, unicode.IsControl) {
-				p.faults.add(c.Line, "%q holds control characters", s)
+				p.faults.Add(c.Line, "%q holds control characters", s)
 			}
 		}
 		k := key{c.Date, c.From, c.To}
@@ -140,7 +140,7 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 				out[i].FromName = c.FromName
 			}
 			if what := out[i].complete(c.EdgeRow); what != "" {
-				p.faults.add(c.Line, "%s to %s on %s stands twice, with other %s", c.From, c.To, c.Date, what)
+				p.faults.Add(c.Line, "%s to %s on %s stands twice, with other %s", c.From, c.To, c.Date, what)
 			}
 			continue
 		}
@@ -316,7 +316,7 @@ func material(day []ChangeRow) (out []ChangeRow) {
 func (p *replay) back(days [][]ChangeRow, list *List) {
 	for _, l := range list.Codes {
 		if _, twice := p.live[l.Code]; twice || l.Code == "" {
-			p.faults.add(l.Line, "%q stands twice in the list, or is no code", l.Code)
+			p.faults.Add(l.Line, "%q stands twice in the list, or is no code", l.Code)
 		}
 		p.live[l.Code] = VersionRow{Line: l.Line, Code: l.Code, Name: l.Name, ParentScheme: l.ParentScheme,
 			Parent: l.Parent}
@@ -335,7 +335,7 @@ func (p *replay) back(days [][]ChangeRow, list *List) {
 				continue
 			}
 			if _, ok := p.live[c.To]; !ok {
-				p.faults.add(c.Line, "%s begins on %s, but is not in use afterwards", c.To, c.Date)
+				p.faults.Add(c.Line, "%s begins on %s, but is not in use afterwards", c.To, c.Date)
 			}
 			undone[c.To] = true
 			delete(p.live, c.To)
@@ -416,7 +416,7 @@ func (p *replay) forward(day []ChangeRow) {
 			continue
 		}
 		if !ok {
-			p.faults.add(c.Line, "%s changes on %s, but is not in use before", c.From, c.Date)
+			p.faults.Add(c.Line, "%s changes on %s, but is not in use before", c.From, c.Date)
 			continue
 		}
 		if v.Name == "" {
@@ -434,7 +434,7 @@ func (p *replay) forward(day []ChangeRow) {
 			continue
 		}
 		if _, taken := p.live[c.To]; taken {
-			p.faults.add(c.Line,
+			p.faults.Add(c.Line,
 				"%s begins on %s, but is in use already; where it stays and takes up others, add a line with %s on "+
 					"both sides",
 				c.To, c.Date, c.To)

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"grense/internal/history/table"
 	"grense/internal/problem"
 )
 
@@ -291,22 +292,22 @@ func wrongCSV(reason string) error {
 // ReadWeights reads a table of weights with the columns code and weight, and optionally date and to. The error is a
 // *SeriesFault if a row is invalid.
 func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
-	t, err := tableOf(r)
-	if f, ok := errors.AsType[Faults](err); ok && len(f) == 1 && f[0].Line > 0 {
-		return nil, &SeriesFault{f[0].Line - 1, SayingOf(wrongCSV(f[0].Reason))}
+	t, err := table.Read(r)
+	if p, ok := errors.AsType[*csv.ParseError](err); ok {
+		return nil, &SeriesFault{p.Line - 1, SayingOf(wrongCSV(p.Err.Error()))}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !t.has("code", "weight") {
+	if !t.Has("code", "weight") {
 		return nil, problem.Sayf("a table of weights has the columns code and weight, and perhaps date and to")
 	}
-	if faults := t.only([]string{"code", "weight", "date", "to"}); faults != nil {
-		return nil, &SeriesFault{0, problem.Sayf("%s", faults[0].Reason)}
+	if reasons := t.Unknown([]string{"code", "weight", "date", "to"}); reasons != nil {
+		return nil, &SeriesFault{0, problem.Sayf("%s", reasons[0])}
 	}
-	for i := range t.rows {
-		w := SuppliedWeight{Code: t.value(i, "code"), To: t.value(i, "to"), Weight: t.value(i, "weight")}
-		if d := t.value(i, "date"); d != "" {
+	for i := range t.Rows {
+		w := SuppliedWeight{Code: t.Value(i, "code"), To: t.Value(i, "to"), Weight: t.Value(i, "weight")}
+		if d := t.Value(i, "date"); d != "" {
 			if w.Date, err = seriesDate(d); err != nil {
 				return nil, &SeriesFault{i + 1, SayingOf(err)}
 			}

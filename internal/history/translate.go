@@ -430,9 +430,6 @@ func (s *Scheme) Lineage(v *Version, from, until Date) (out []*Edge) {
 // before returns the previous day.
 func before(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, -1)) }
 
-// following returns the next day.
-func following(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, 1)) }
-
 // number returns the index of a version in s.Versions.
 func (s *Scheme) number(v *Version) int32 {
 	r := s.byCode[v.Code]

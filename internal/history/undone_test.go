@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"grense/internal/history"
+	"grense/internal/history/changes"
 )
 
 // replayOf builds the scheme x of tables of changes, read one after the other.
@@ -131,8 +132,8 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 // in 1960.
 func TestReestablishedCommunesOfFranceAreThemselves(t *testing.T) {
 	t.Parallel()
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
-		history.Insee)
+	list, err := changes.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
+		changes.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}

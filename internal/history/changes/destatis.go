@@ -1,10 +1,13 @@
-package history
+package changes
 
 import (
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"grense/internal/history"
+	"grense/internal/history/table"
 )
 
 // destatis holds the column numbers of a table of territorial changes of Destatis, whose header has several lines.
@@ -58,11 +61,11 @@ const (
 
 // read reads the changes of municipalities; lines about associations and districts are skipped. The table does not
 // state whether a municipality that takes up others existed before, so its changes have ChangeRow.Joins set.
-func (d destatis) read(t *table) (*Register, error) {
-	var faults Faults
+func (d destatis) read(t *changeTable) (*Register, error) {
+	var faults history.Faults
 	r := &Register{Form: Destatis}
-	for i, row := range t.rows {
-		line := t.lines[i]
+	for i, row := range t.Rows {
+		line := t.Lines[i]
 		cell := func(k int) string {
 			if k >= len(row) {
 				return ""
@@ -78,23 +81,23 @@ func (d destatis) read(t *table) (*Register, error) {
 				v = "0" + v
 			}
 			if len(v) != 8 || strings.Trim(v, "0123456789") != "" {
-				faults.add(line, "%s is %q; write the 8 digits of the AGS", column, cell(k))
+				faults.Add(line, "%s is %q; write the 8 digits of the AGS", column, cell(k))
 			}
 			return v
 		}
-		number := func(column string, k int) Count {
+		number := func(column string, k int) history.Count {
 			v := cell(k)
 			if thousands.MatchString(v) {
 				v = strings.ReplaceAll(v, ".", "")
 			}
 			n, err := strconv.ParseInt(v, 10, 64)
 			if v != "" && (err != nil || n < 0) {
-				faults.add(line, "%s is %q; write a whole number, or nothing if it is not known", column, v)
+				faults.Add(line, "%s is %q; write a whole number, or nothing if it is not known", column, v)
 			}
-			return Count{max(n, 0), v != ""}
+			return history.Count{N: max(n, 0), Known: v != ""}
 		}
-		c := ChangeRow{
-			EdgeRow: EdgeRow{
+		c := history.ChangeRow{
+			EdgeRow: history.EdgeRow{
 				Line:   line,
 				From:   code("AGS (abgebende Gemeinde)", d.from),
 				To:     code("AGS (aufnehmende Gemeinde)", d.to),
@@ -105,11 +108,8 @@ func (d destatis) read(t *table) (*Register, error) {
 			FromName: cell(d.fromName),
 			ToName:   cell(d.toName),
 		}
-		day := &table{
-			columns: []string{"wirksamkeitsdatum (juristisch)"},
-			rows:    [][]string{{cell(d.date)}},
-			lines:   []int{line},
-		}
+		day := &changeTable{Table: table.New([]string{"Wirksamkeitsdatum (juristisch)"})}
+		day.Rows, day.Lines = [][]string{{cell(d.date)}}, []int{line}
 		c.Date = day.date(&faults, 0, "Wirksamkeitsdatum (juristisch)")
 		for kind := range strings.SplitSeq(cell(d.kind), ",") {
 			switch kind = strings.TrimSpace(kind); {
@@ -117,7 +117,7 @@ func (d destatis) read(t *table) (*Register, error) {
 				c.Joins, c.Part = true, kind == destatisParts
 			case kind == destatisParts || kind == destatisCode || kind == destatisName:
 			default:
-				faults.add(line,
+				faults.Add(line,
 					"Änderungsart is %q; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 "+
 						"(Namensänderung)",
 					kind)
@@ -126,7 +126,7 @@ func (d destatis) read(t *table) (*Register, error) {
 		r.Changes = append(r.Changes, c)
 	}
 	r.forgetParts()
-	return r, faults.orNil()
+	return r, faults.Err()
 }
 
 var thousands = regexp.MustCompile(`^\d{1,3}(\.\d{3})+$`)
@@ -135,7 +135,7 @@ var thousands = regexp.MustCompile(`^\d{1,3}(\.\d{3})+$`)
 // shares need all of them.
 func (r *Register) forgetParts() {
 	type end struct {
-		date Date
+		date history.Date
 		code string
 	}
 	people, area := map[end]bool{}, map[end]bool{}
@@ -148,10 +148,10 @@ func (r *Register) forgetParts() {
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		if k := (end{c.Date, c.From}); people[k] {
-			c.People = Count{}
+			c.People = history.Count{}
 		}
 		if k := (end{c.Date, c.From}); area[k] {
-			c.Area = Count{}
+			c.Area = history.Count{}
 		}
 	}
 }

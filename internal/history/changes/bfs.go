@@ -1,8 +1,11 @@
-package history
+package changes
 
 import (
 	"slices"
 	"strings"
+	"time"
+
+	"grense/internal/history"
 )
 
 // bfsColumns are the columns of the register of municipalities of BFS that describe changes, with the names that the R
@@ -45,13 +48,13 @@ const (
 // bfsState is a municipality on one side of a mutation.
 type bfsState struct {
 	line             int
-	date             Date // its last day before the mutation, or its first day after it
+	date             history.Date // its last day before the mutation, or its first day after it
 	code, name, mode string
 }
 
 // bfsMode parses a mode, written as a number or in words.
-func (t *table) bfsMode(f *Faults, i int, column string) string {
-	v := strings.ToLower(t.value(i, column))
+func (t *changeTable) bfsMode(f *history.Faults, i int, column string) string {
+	v := strings.ToLower(t.Value(i, column))
 	if words, ok := bfsModes[v]; ok {
 		return words
 	}
@@ -60,20 +63,20 @@ func (t *table) bfsMode(f *Faults, i int, column string) string {
 			return v
 		}
 	}
-	f.add(t.lines[i], "%s is %q, which is no mode of BFS; write its number, such as 21 for a creation", column,
-		t.value(i, column))
+	f.Add(t.Lines[i], "%s is %q, which is no mode of BFS; write its number, such as 21 for a creation", column,
+		t.Value(i, column))
 	return ""
 }
 
 // withHeading adds the header line that the register of BFS lacks.
-func (t *table) withHeading() {
-	if len(t.columns) != len(bfsHeading) || strings.Trim(t.columns[0]+t.columns[8], "0123456789") != "" {
+func (t *changeTable) withHeading() {
+	if len(t.Columns) != len(bfsHeading) || strings.Trim(t.Columns[0]+t.Columns[8], "0123456789") != "" {
 		return
 	}
-	t.rows, t.lines = slices.Insert(t.rows, 0, t.first), slices.Insert(t.lines, 0, 1)
-	t.columns = nil
+	t.Rows, t.Lines = slices.Insert(t.Rows, 0, t.First), slices.Insert(t.Lines, 0, 1)
+	t.Columns = nil
 	for _, c := range bfsHeading {
-		t.columns = append(t.columns, strings.ToLower(c))
+		t.Columns = append(t.Columns, strings.ToLower(c))
 	}
 }
 
@@ -82,36 +85,36 @@ func isBlank(v string) bool { return v == "" || v == "NA" }
 
 // bfs reads the register of municipalities. Areas outside municipalities and lakes are left out unless the options
 // include them; mutations that were cancelled are left out. States that no mutation ends form the list of the register.
-func (t *table) bfs() (*Register, error) {
-	var faults Faults
-	r := &Register{Form: BFS, List: &List{}}
+func (t *changeTable) bfs() (*Register, error) {
+	var faults history.Faults
+	r := &Register{Form: BFS, List: &history.List{}}
 	before, after := map[string][]bfsState{}, map[string][]bfsState{}
 	areas := map[string]bool{} // mutations that end an area that is left out
 	var numbers []string
-	for i := range t.rows {
-		line := t.lines[i]
+	for i := range t.Rows {
+		line := t.Lines[i]
 		kind, began := t.bfsMode(&faults, i, "mEntryMode"), t.bfsMode(&faults, i, "mAdmissionMode")
 		leftOut := kind == bfsModes["12"] && !t.options.Areas || kind == bfsModes["13"] && !t.options.Lakes
 		if leftOut {
-			areas[t.value(i, "mAbolitionNumber")] = true
+			areas[t.Value(i, "mAbolitionNumber")] = true
 		}
 		if leftOut || began == bfsCanceled {
 			continue
 		}
-		s := bfsState{line: line, code: t.value(i, "mId"), name: t.value(i, "mLongName"), mode: began}
+		s := bfsState{line: line, code: t.Value(i, "mId"), name: t.Value(i, "mLongName"), mode: began}
 		s.date = t.date(&faults, i, "mAdmissionDate")
 		r.List.At = max(r.List.At, s.date)
-		if n := t.value(i, "mAdmissionNumber"); began != bfsFirst {
+		if n := t.Value(i, "mAdmissionNumber"); began != bfsFirst {
 			numbers = append(numbers, n)
 			after[n] = append(after[n], s)
 		}
-		if n := t.value(i, "mAbolitionNumber"); !isBlank(n) {
+		if n := t.Value(i, "mAbolitionNumber"); !isBlank(n) {
 			s.mode, s.date = t.bfsMode(&faults, i, "mAbolitionMode"), t.date(&faults, i, "mAbolitionDate")
 			numbers = append(numbers, n)
 			before[n] = append(before[n], s)
 			continue
 		}
-		r.List.Codes = append(r.List.Codes, Listed{Line: line, Code: s.code, Name: s.name})
+		r.List.Codes = append(r.List.Codes, history.Listed{Line: line, Code: s.code, Name: s.name})
 	}
 	if faults != nil {
 		return nil, faults
@@ -123,14 +126,14 @@ func (t *table) bfs() (*Register, error) {
 	for _, c := range r.Changes {
 		r.List.At = max(r.List.At, c.Date)
 	}
-	return r, faults.orNil()
+	return r, faults.Err()
 }
 
 // bfsMutation returns the changes of one mutation. Its day is the first day of the states after it, or if there are
 // none, the day after the last day of the states before it. If area is set, the mutation ends an area outside
 // municipalities, which the others take up.
-func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) (out []ChangeRow) {
-	var date Date
+func bfsMutation(f *history.Faults, number string, before, after []bfsState, area bool) (out []history.ChangeRow) {
+	var date history.Date
 	for _, s := range after {
 		if date == 0 || s.date < date {
 			date = s.date
@@ -142,7 +145,7 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 			date = next
 		}
 		if s.date != date && next != date {
-			f.add(s.line, "mAbolitionDate is %s, but what comes of mutation %s begins on %s; correct one of the dates",
+			f.Add(s.line, "mAbolitionDate is %s, but what comes of mutation %s begins on %s; correct one of the dates",
 				s.date, number, date)
 		}
 	}
@@ -153,8 +156,8 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 			line = to.line
 		}
 		out = append(out,
-			ChangeRow{EdgeRow: EdgeRow{Line: line, Date: date, From: from.code, To: to.code, Transfer: moves,
-				Source: "BFS, mutation " + number}, FromName: from.name, ToName: to.name})
+			history.ChangeRow{EdgeRow: history.EdgeRow{Line: line, Date: date, From: from.code, To: to.code,
+				Transfer: moves, Source: "BFS, mutation " + number}, FromName: from.name, ToName: to.name})
 	}
 	ended, created := keep(before, is(bfsEnded)), keep(after, is(bfsCreated))
 	stay := bfsPairs(f, number, rest(before, is(bfsEnded)), rest(after, is(bfsCreated)))
@@ -203,7 +206,7 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 
 // bfsPairs pairs each state before a mutation that continues with its state afterwards: those with the same code,
 // otherwise those with the same name, otherwise the only two that are left.
-func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsState) {
+func bfsPairs(f *history.Faults, number string, before, after []bfsState) (out [][2]bfsState) {
 	pair := func(same func(a, b bfsState) bool) {
 		before = rest(before, func(a bfsState) bool {
 			i := slices.IndexFunc(after, func(b bfsState) bool { return same(a, b) })
@@ -220,13 +223,13 @@ func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsS
 		pair(func(a, b bfsState) bool { return true })
 	}
 	for _, s := range before {
-		f.add(s.line,
+		f.Add(s.line,
 			"mAbolitionMode of %s is %q, but mutation %s does not say what it is afterwards; add its line, "+
 				"or write 29 where it ends",
 			s.code, s.mode, number)
 	}
 	for _, s := range after {
-		f.add(s.line,
+		f.Add(s.line,
 			"mAdmissionMode of %s is %q, but mutation %s does not say what it was before; add its line, or write 21 "+
 				"where it begins",
 			s.code, s.mode, number)
@@ -250,28 +253,32 @@ func rest(all []bfsState, ok func(bfsState) bool) (out []bfsState) {
 
 // bfsMutations reads the answer of the BFS API: pairs of a state before and a state after a mutation. A pair of two
 // different municipalities that both continue to exist is a transfer.
-func (t *table) bfsMutations() (*Register, error) {
-	var faults Faults
+func (t *changeTable) bfsMutations() (*Register, error) {
+	var faults history.Faults
 	r := &Register{Form: BFS}
 	type side struct{ number, code string }
 	stays := map[side]bool{}
-	for i := range t.rows {
-		if from := t.value(i, "InitialCode"); from == t.value(i, "TerminalCode") {
-			stays[side{t.value(i, "MutationNumber"), from}] = true
+	for i := range t.Rows {
+		if from := t.Value(i, "InitialCode"); from == t.Value(i, "TerminalCode") {
+			stays[side{t.Value(i, "MutationNumber"), from}] = true
 		}
 	}
-	for i := range t.rows {
-		number := t.value(i, "MutationNumber")
-		from, to := t.value(i, "InitialCode"), t.value(i, "TerminalCode")
+	for i := range t.Rows {
+		number := t.Value(i, "MutationNumber")
+		from, to := t.Value(i, "InitialCode"), t.Value(i, "TerminalCode")
 		ended, begun := t.bfsMode(&faults, i, "InitialStep"), t.bfsMode(&faults, i, "TerminalStep")
 		if ended == bfsCanceled || begun == bfsCanceled {
 			continue
 		}
-		c := ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "MutationDate"), From: from, To: to,
-			Source: "BFS, mutation " + number}, FromName: t.value(i, "InitialName"), ToName: t.value(i, "TerminalName")}
+		c := history.ChangeRow{EdgeRow: history.EdgeRow{Line: t.Lines[i], Date: t.date(&faults, i, "MutationDate"),
+			From: from, To: to, Source: "BFS, mutation " + number},
+			FromName: t.Value(i, "InitialName"), ToName: t.Value(i, "TerminalName")}
 		c.Transfer = from != to && ended == bfsChanged && begun == bfsChanged && stays[side{number, from}] &&
 			stays[side{number, to}]
 		r.Changes = append(r.Changes, c)
 	}
-	return r, faults.orNil()
+	return r, faults.Err()
 }
+
+// following returns the next day.
+func following(d history.Date) history.Date { return history.DateOf(d.Time(time.UTC).AddDate(0, 0, 1)) }

@@ -1,4 +1,6 @@
-package history
+package changes
+
+import "grense/internal/history"
 
 // inseeKinds are the kinds of changes (MOD) and of communes (TYPECOM) of INSEE.
 const (
@@ -8,19 +10,19 @@ const (
 
 // insee reads the changes of communes. Changes of delegated and associated communes are skipped. MOD 21 re-establishes
 // the commune COM_AP: the edges to it carry the territory of its own code (EdgeRow.Of).
-func (t *table) insee() (*Register, error) {
-	var faults Faults
+func (t *changeTable) insee() (*Register, error) {
+	var faults history.Faults
 	type restored struct {
-		date Date
+		date history.Date
 		code string
 	}
 	r := &Register{Form: Insee}
 	again := map[restored]bool{}
-	for i := range t.rows {
+	for i := range t.Rows {
 		d := t.date(&faults, i, "DATE_EFF")
 		mod := t.oneOf(&faults, i, "MOD", inseeKinds)
 		before, after := t.oneOf(&faults, i, "TYPECOM_AV", inseeTypes), t.oneOf(&faults, i, "TYPECOM_AP", inseeTypes)
-		from, to := t.value(i, "COM_AV"), t.value(i, "COM_AP")
+		from, to := t.Value(i, "COM_AV"), t.Value(i, "COM_AP")
 		if mod == "21" && after == "COM" && (before == "COM") == (from != to) {
 			again[restored{d, to}] = true
 		}
@@ -29,8 +31,8 @@ func (t *table) insee() (*Register, error) {
 		}
 		r.Changes = append(
 			r.Changes,
-			ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: d, From: from, To: to, Source: "INSEE"},
-				FromName: t.value(i, "LIBELLE_AV"), ToName: t.value(i, "LIBELLE_AP")},
+			history.ChangeRow{EdgeRow: history.EdgeRow{Line: t.Lines[i], Date: d, From: from, To: to, Source: "INSEE"},
+				FromName: t.Value(i, "LIBELLE_AV"), ToName: t.Value(i, "LIBELLE_AP")},
 		)
 	}
 	for i := range r.Changes {
@@ -38,5 +40,5 @@ func (t *table) insee() (*Register, error) {
 			c.Of, c.Loose = []string{c.To}, true
 		}
 	}
-	return r, faults.orNil()
+	return r, faults.Err()
 }
