@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/sqlq"
 )
 
@@ -390,7 +391,7 @@ func (f *fetcher) append(b *batch, r row) {
 	last := len(f.fields) - 1
 	if f.geometry && r.Kind(last+1) == kindBlob {
 		b.blob = r.Bytes(last+1, b.blob)
-		wkb, _, _ := readBlob(b.blob)
+		wkb, _, _ := gpb.Read(b.blob)
 		b.wkb = append(b.wkb, wkb...)
 	}
 	b.ends = append(b.ends, len(b.wkb))

@@ -9,6 +9,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 	"grense/internal/tempfile"
 )
 
@@ -121,8 +122,8 @@ func (w *Writer) buildIndex(t *target) error {
 			return nil
 		}
 		buf = r.Bytes(1, buf)
-		_, in, state := readBlob(buf)
-		if state != blobFine {
+		_, in, state := gpb.Read(buf)
+		if state != gpb.Fine {
 			return nil
 		}
 		all = all.Union(in.Bound)

@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/cql2/fold"
+	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/sqlq"
 )
 
@@ -42,8 +43,8 @@ func registerFunctions(cn *conn) error {
 			if args[0].Type() != sqlite.TypeBlob {
 				return sqlite.IntegerValue(1), nil
 			}
-			_, _, state := readBlob(args[0].Blob())
-			if state != blobFine {
+			_, _, state := gpb.Read(args[0].Blob())
+			if state != gpb.Fine {
 				return sqlite.IntegerValue(1), nil
 			}
 			return sqlite.IntegerValue(0), nil

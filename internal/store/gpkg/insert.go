@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 )
 
 // inserter appends rows to a table.
@@ -114,6 +115,6 @@ func (in *inserter) geometry(g store.Geometry) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.blob = appendBlob(in.blob[:0], int32(in.srs), g.WKB, b, !ok)
+	in.blob = gpb.Append(in.blob[:0], int32(in.srs), g.WKB, b, !ok)
 	return in.blob, nil
 }

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/relate"
+	"grense/internal/store/gpkg/gpb"
 )
 
 // candidates tests rows that may match a query. Only geometries that their envelopes do not decide are read.
@@ -130,7 +131,7 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	err = r.c.query(r.sql, []any{r.id}, func(x row) error {
 		if x.Kind(0) == kindBlob {
 			r.c.blob = x.Bytes(0, r.c.blob)
-			r.at.wkb = wkbOf(r.c.blob)
+			r.at.wkb = gpb.WKB(r.c.blob)
 		}
 		return nil
 	})

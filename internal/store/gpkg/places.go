@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/sqlq"
 )
 
@@ -304,7 +305,7 @@ func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64
 			last, c.blob = x.Int(0), c.blob[:0]
 			if x.Kind(1) == kindBlob {
 				c.blob = x.Bytes(1, c.blob)
-				if kept := l.keepShape(last, wkbOf(c.blob)); kept != nil && kept.edges != nil {
+				if kept := l.keepShape(last, gpb.WKB(c.blob)); kept != nil && kept.edges != nil {
 					*bounds = append(*bounds, rowBound{last, kept.edges.Bound()})
 				}
 			}

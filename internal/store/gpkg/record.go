@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/sqlq"
 )
 
@@ -71,7 +72,7 @@ func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	}
 	err = r.column(alias+"."+quote(g.Column), func(x row) {
 		if x.Kind(0) == kindBlob {
-			wkb, _, _ = readBlob(x.Bytes(0, nil))
+			wkb, _, _ = gpb.Read(x.Bytes(0, nil))
 		}
 	})
 	r.values[name] = wkb

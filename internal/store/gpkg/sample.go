@@ -11,6 +11,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 )
 
 // The first start of a server does not wait until all rows of large layers have been read. Their survey is based on a
@@ -182,8 +183,8 @@ func (d *draft) findMissing(c *conn, index *sideIndex, ids []int64) (whole bool,
 		err = c.query(sql, []any{n}, func(r row) error {
 			if r.Kind(0) == kindBlob {
 				buf = r.Bytes(0, buf)
-				_, _, state := readBlob(buf)
-				whole = state == blobEmpty
+				_, _, state := gpb.Read(buf)
+				whole = state == gpb.Empty
 			}
 			return nil
 		})

@@ -17,6 +17,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 )
 
 // survey is the result of reading a whole layer. It is stored in the side file.
@@ -394,18 +395,18 @@ func (s *surveyor) geometry(r row) error {
 	sv := s.sv
 	var geometry []byte
 	var in wkb.Info
-	state := blobEmpty
+	state := gpb.Empty
 	switch r.Kind(1) {
 	case kindNull:
 	case kindBlob:
 		s.buf = r.Bytes(1, s.buf)
-		geometry, in, state = readBlob(s.buf)
+		geometry, in, state = gpb.Read(s.buf)
 	default:
-		state = blobBroken
+		state = gpb.Broken
 	}
-	if state != blobFine {
+	if state != gpb.Fine {
 		sv.Missing++
-		if state == blobBroken {
+		if state == gpb.Broken {
 			if sv.Broken++; sv.Broken == 1 {
 				sv.FirstBroken = strconv.FormatInt(r.Int(0), 10)
 			}

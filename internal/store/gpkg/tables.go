@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/gpb"
 )
 
 // Tables reads the rows of a file that a Writer wrote, in stored form, even if its collections are refused. It is not
@@ -84,8 +85,8 @@ func (t *Tables) Each(ctx context.Context, table string, columns []string, fn fu
 		for i := range values {
 			values[i] = r.Any(i)
 			if b, ok := values[i].([]byte); ok {
-				g, _, state := readBlob(b)
-				if state == blobBroken {
+				g, _, state := gpb.Read(b)
+				if state == gpb.Broken {
 					return fmt.Errorf("gpkg: table %q, column %q: a value is no geometry", table, columns[i])
 				}
 				values[i] = store.Geometry{WKB: g}

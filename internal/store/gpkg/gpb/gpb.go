@@ -1,4 +1,5 @@
-package gpkg
+// Package gpb reads and writes geometries in the binary format of GeoPackage (OGC 12-128r18, 2.1.3).
+package gpb
 
 import (
 	"encoding/binary"
@@ -11,32 +12,32 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// blobState is the result of reading a GeoPackage geometry.
-type blobState uint8
+// State is the result of reading a geometry.
+type State uint8
 
+// States of geometries.
 const (
-	blobFine   blobState = iota
-	blobEmpty            // null, or a geometry without positions
-	blobBroken           // not a GeoPackage geometry, or of a type that is not supported
+	Fine   State = iota
+	Empty        // null, or a geometry without positions
+	Broken       // not a GeoPackage geometry, or of a type that is not supported
 )
 
-// readBlob returns the WKB in a GeoPackage geometry (OGC 12-128r18, 2.1.3) after checking all of it. The result shares
-// memory with b, unless circular arcs were replaced by lines, or surfaces by MultiPolygons. WKB and Info are set only
-// for blobFine.
-func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
+// Read returns the WKB in a geometry after checking all of it. The result shares memory with b, unless circular arcs
+// were replaced by lines, or surfaces by MultiPolygons. WKB and Info are set only for Fine.
+func Read(b []byte) ([]byte, wkb.Info, State) {
 	if len(b) == 0 {
-		return nil, wkb.Info{}, blobEmpty
+		return nil, wkb.Info{}, Empty
 	}
 	if len(b) < 8 || b[0] != 'G' || b[1] != 'P' || b[2] != 0 {
-		return nil, wkb.Info{}, blobBroken
+		return nil, wkb.Info{}, Broken
 	}
 	flags := b[3]
 	if flags&0x20 != 0 { // extended type of a vendor
-		return nil, wkb.Info{}, blobBroken
+		return nil, wkb.Info{}, Broken
 	}
 	head, ok := headerSize(flags)
 	if !ok || len(b) < head {
-		return nil, wkb.Info{}, blobBroken
+		return nil, wkb.Info{}, Broken
 	}
 	geometry := b[head:]
 	in, err := wkb.Check(geometry)
@@ -47,11 +48,11 @@ func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	}
 	switch {
 	case err != nil:
-		return nil, wkb.Info{}, blobBroken
+		return nil, wkb.Info{}, Broken
 	case in.Positions == 0 || flags&0x10 != 0:
-		return nil, wkb.Info{}, blobEmpty
+		return nil, wkb.Info{}, Empty
 	}
-	return geometry, in, blobFine
+	return geometry, in, Fine
 }
 
 // chord returns the largest distance between circular arcs and the lines that replace them, in units of the reference
@@ -74,8 +75,8 @@ func chord(b, geometry []byte) float64 {
 	return wkb.ChordMetres
 }
 
-// wkbOf is readBlob for a geometry that has been checked before.
-func wkbOf(b []byte) []byte {
+// WKB is Read for a geometry that has been checked before.
+func WKB(b []byte) []byte {
 	if len(b) < 8 {
 		return nil
 	}
@@ -85,7 +86,7 @@ func wkbOf(b []byte) []byte {
 	}
 	r := wkb.NewReader(b[head:])
 	if k, err := r.Header(); err != nil || !k.Simple() || k == wkb.Collection { // may contain circular arcs
-		geometry, _, _ := readBlob(b)
+		geometry, _, _ := Read(b)
 		return geometry
 	}
 	return b[head:]
@@ -101,9 +102,9 @@ func headerSize(flags byte) (int, bool) {
 	return 8 + sizes[kind], true
 }
 
-// appendBlob appends a GeoPackage geometry in little-endian order with an x-y envelope. b is the bound of geometry;
+// Append appends a GeoPackage geometry in little-endian order with an x-y envelope. b is the bound of geometry;
 // empty means that it has no positions.
-func appendBlob(dst []byte, srs int32, geometry []byte, b orb.Bound, empty bool) []byte {
+func Append(dst []byte, srs int32, geometry []byte, b orb.Bound, empty bool) []byte {
 	flags := byte(0x01 | 1<<1)
 	if empty {
 		flags = 0x01 | 0x10
