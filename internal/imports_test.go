@@ -155,7 +155,8 @@ var may = map[string]string{
 	"internal/server/queryable": "internal/cql2 internal/store",
 	"internal/server/schema": "internal/server/page internal/server/queryable api/ogcapi internal/cql2 " +
 		"internal/store",
-	"internal/server/styles": "internal/server/page internal/config internal/store internal/style internal/tile",
+	"internal/server/styles": "internal/server/page internal/config internal/geo/crs internal/store internal/style " +
+		"internal/tile",
 	"internal/server/surface": "internal/server internal/server/codes internal/server/compat internal/server/docs " +
 		"internal/server/drawing internal/server/features internal/server/lineage internal/server/lookup " +
 		"internal/server/maps internal/server/names internal/server/placenames internal/server/points " +

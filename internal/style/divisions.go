@@ -13,6 +13,7 @@ type Data struct {
 	Count     int    // number of features
 	// Extent is the area of the envelope of the features, in square degrees of Web Mercator; 0: unknown
 	Extent float64
+	Side   float64  // of a square with the median area of the areas, in degrees of Web Mercator; 0: unknown
 	Name   string   // property with names; "": none
 	Labels string   // source layer with one point for each area (LabelName, LabelRank); "": none
 	Within []string // collections whose features contain those of this one
@@ -151,15 +152,24 @@ func Levels(data []Data) []Data {
 	return out
 }
 
-// room returns the zoom at which areas are about so many pixels wide. part is the share of the extent that they cover.
+// room returns the zoom at which features are about so many pixels apart. Where the sizes of areas are not known, they
+// cover some part of the extent.
 func room(x Data, pixels float64) float64 {
 	const part = 0.4
-	if x.Extent <= 0 || x.Count == 0 {
-		return 0
+	side := x.Side
+	if side <= 0 {
+		if x.Extent <= 0 || x.Count == 0 {
+			return 0
+		}
+		side = math.Sqrt(part * x.Extent / float64(x.Count))
 	}
-	side := math.Sqrt(part * x.Extent / float64(x.Count))
-	return math.Round(10*min(max(math.Log2(pixels*360/512/side), 0), 22)) / 10
+	return tenths(min(max(math.Log2(pixels*360/512/side), 0), 22))
 }
+
+func tenths(zoom float64) float64 { return math.Round(10*zoom) / 10 }
+
+// before is a zoom that is smaller by so much than another one, or 0.
+func before(zoom, by float64) float64 { return tenths(max(0, zoom-by)) }
 
 // Widths in pixels that areas need, about, for their borders and their names.
 const (
@@ -208,11 +218,11 @@ func (m *divisions) area(i int, x Data) {
 	paint := Values{"fill-color": stated(append(colors, m.plain))}
 	from := 0.0
 	if zoom > 0 && i == 0 {
-		paint["fill-color"] = byZoom(max(0, zoom-1.5), stated(m.plain), zoom, stated(append(colors, m.plain)))
+		paint["fill-color"] = byZoom(before(zoom, 1.5), stated(m.plain), zoom, stated(append(colors, m.plain)))
 	}
 	if i > 0 {
-		from = max(0, zoom-1)
-		paint["fill-opacity"] = byZoom(from, 0.0, from+1, 1.0)
+		from = before(zoom, 1)
+		paint["fill-opacity"] = byZoom(from, 0.0, tenths(from+1), 1.0)
 	}
 	m.add(x, "area", "fill", "Polygon", x.ID, paint, nil, from)
 }
@@ -220,21 +230,21 @@ func (m *divisions) area(i int, x Data) {
 // border draws the outlines of level i.
 func (m *divisions) border(i int, x Data) {
 	zoom, shade := room(x, borderRoom), m.shade(i)
-	widths := [3][3]float64{{0.8, 1.8, 3.5}, {0.4, 0.9, 2.2}, {0.3, 0.6, 1.5}}[shade]
+	widths := [3][4]float64{{0.5, 0.9, 1.9, 3.5}, {0.4, 0.6, 1, 2.2}, {0.3, 0.4, 0.7, 1.5}}[shade]
 	width := func(w float64) any { return []any{"case", state("selected"), w + 1.2, w} }
 	paint := Values{
 		"line-color": []any{"case", state("selected"), m.chosen, m.lines[shade]},
-		"line-width": byZoom(3.0, width(widths[0]), 8.0, width(widths[1]), 14.0, width(widths[2])),
+		"line-width": byZoom(3, width(widths[0]), 6, width(widths[1]), 9, width(widths[2]), 14, width(widths[3])),
 	}
 	from := 0.0
 	if zoom > 0 {
 		var least any = 0.0
 		if i > 0 {
-			from = max(0, zoom-1)
+			from = before(zoom, 1)
 		} else { // an area without id stands for many and has its outline alone
 			least = []any{"case", []any{"has", FeatureID}, 0.15, 1.0}
 		}
-		paint["line-opacity"] = byZoom(max(0, zoom-1), least, zoom+0.5, 1.0)
+		paint["line-opacity"] = byZoom(before(zoom, 1), least, tenths(zoom+0.5), 1.0)
 	}
 	m.add(x, "line", "line", "", x.ID, paint, Values{"line-join": "round", "line-cap": "round"}, from)
 }
@@ -258,7 +268,7 @@ func (m *divisions) label(i int, x Data) {
 		layout["text-transform"], layout["text-letter-spacing"] = "uppercase", 0.1
 	}
 	m.font(layout, shade == 0)
-	m.add(x, "name", "symbol", kind, from, m.text(shade), layout, max(0, room(x, nameRoom)-1))
+	m.add(x, "name", "symbol", kind, from, m.text(shade), layout, before(room(x, nameRoom), 1))
 }
 
 func (m *divisions) text(shade int) Values {

@@ -195,6 +195,27 @@ func TestDivisionsHaveAHierarchy(t *testing.T) {
 	}
 }
 
+// TestBordersAppearWhereHalfOfTheAreasHaveRoom: the size of areas decides, which few far ones do not change.
+func TestBordersAppearWhereHalfOfTheAreasHaveRoom(t *testing.T) {
+	t.Parallel()
+	from := func(x style.Data) float64 {
+		upper := style.Data{ID: "upper", Dimension: 2, Count: 3, Side: 5}
+		for _, l := range style.Divisions([]style.Data{upper, x}, style.Drawing{Theme: style.Light}) {
+			if l.ID == x.ID+"-line" {
+				return l.MinZoom
+			}
+		}
+		t.Fatal("there is no border")
+		return 0
+	}
+	spread := style.Data{ID: "lower", Dimension: 2, Count: 35_000, Extent: 12_000}
+	sized := spread
+	sized.Side = 0.05
+	if by, of := from(spread), from(sized); by >= of || of < 5 || of > 8 {
+		t.Errorf("borders appear at zoom %g by the extent, at %g by the size", by, of)
+	}
+}
+
 func TestWhatContainsOthersIsAnUpperLevel(t *testing.T) {
 	t.Parallel()
 	var ids []string

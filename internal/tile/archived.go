@@ -53,6 +53,7 @@ type archivedLayer struct {
 	Last       int        `json:"last"`
 	Bound      *orb.Bound `json:"bound"` // in metres; nil: no features
 	Features   int        `json:"features"`
+	Side       float64    `json:"side,omitempty"` // see summary
 	Properties []string   `json:"properties"`
 	Content    string     `json:"content"` // hash of the features; see contentOf
 }

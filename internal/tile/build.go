@@ -304,7 +304,8 @@ func (m *maker) firstOf(sizes []float64, z int, by float64) int {
 	return z
 }
 
-// firstArea returns the first level with areas. l is the finest level that is built, and z its number.
+// firstArea returns the first level with areas, and sets their Side. l is the finest level that is built, and z its
+// number.
 func (m *maker) firstArea(l *coverage.Level, z int) int {
 	var sizes []float64
 	for f := range l.Features() {
@@ -312,7 +313,11 @@ func (m *maker) firstArea(l *coverage.Level, z int) int {
 			sizes = append(sizes, a)
 		}
 	}
-	return m.firstOf(sizes, z, 4)
+	first := m.firstOf(sizes, z, 4)
+	if n := len(sizes); n > 0 { // sorted now
+		m.out.sum.Side = math.Sqrt(sizes[n/2]) * l.Unit
+	}
+	return first
 }
 
 // areaLevels builds the levels of the polygons of all makers as one coverage.

@@ -180,6 +180,7 @@ func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels)
 		Last:       s.Last,
 		Bound:      s.Bound,
 		Features:   s.Features,
+		Side:       s.Side,
 		Properties: newTagger(c, nil).kept(),
 		Content:    content,
 	}, nil

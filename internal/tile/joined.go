@@ -57,17 +57,17 @@ func isDense(level *coverage.Level) bool {
 
 // mayJoin reports whether one area may stand for all: the request asks for no certain features or properties.
 func (d *drawing) mayJoin() bool {
-	return d.window == nil && d.q.Properties == nil && d.chosen == nil && (d.shown == nil || d.shown.outlines == nil)
+	return d.q.Properties == nil && d.chosen == nil && (d.shown == nil || d.shown.outlines == nil)
 }
 
-// join adds the area that all features of a level cover together.
-func (d *drawing) join(level, joined *coverage.Level) error {
-	low, high := d.frame.box()
+// join adds the area that all features of a level cover together. at is what is drawn of the level.
+func (d *drawing) join(level, joined *coverage.Level, at frame) error {
+	low, high := at.within(d.layer.margin << d.layer.shift).box()
 	n := len(level.Search(nil, low, high))
 	if n == 0 {
 		return nil
 	}
 	var clip coverage.Clipper
-	_, err := d.layer.Polygons(&clip, joined, 0, d.frame.corner, anonymous, []Tag{{Key: CountKey, Value: int64(n)}})
+	_, err := d.layer.Polygons(&clip, joined, 0, at.corner, anonymous, []Tag{{Key: CountKey, Value: int64(n)}})
 	return err
 }

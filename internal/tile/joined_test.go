@@ -106,6 +106,27 @@ func TestManySmallAreasAreOne(t *testing.T) {
 	if one == 0 || each == 0 {
 		t.Errorf("%d levels show one area, %d each area", one, each)
 	}
+	set := find(t, "utm33n")
+	if got := m.Side(set, "areas"); math.Abs(got/width-1) > .02 {
+		t.Errorf("areas are %g metres wide; want %g", got, width)
+	}
+	for _, pixel := range []float64{width, width / 16} {
+		w, ok := set.Window(r.Bound, pixel, 0)
+		if !ok {
+			t.Fatal("there is no window")
+		}
+		made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Window: w, Layers: []tile.Query{all}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers, err := mvt.Unmarshal(made.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(layers[0].Features); (n == 1) != (pixel == width) || n > 1 && n != side*side {
+			t.Errorf("a map with pixels of %g metres has %d areas", pixel, n)
+		}
+	}
 }
 
 // TestAcceptTilesOfFranceAreSmall: each tile of 35,357 communes has less than 500 KB.

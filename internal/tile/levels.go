@@ -399,7 +399,7 @@ func (d *drawing) areas(ctx context.Context) error {
 	}
 	if d.mayJoin() {
 		if joined := d.l.joined(at.z, level); joined != nil {
-			return d.join(level, joined)
+			return d.join(level, joined, at)
 		}
 	}
 	var clip coverage.Clipper

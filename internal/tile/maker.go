@@ -198,6 +198,25 @@ func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection 
 	return zoomed(r, c), nil
 }
 
+// Side returns the side of a square with the median area of the features of a collection, in units of the CRS of the
+// set; 0 if levels are not built yet.
+func (m *Maker) Side(set *Set, collection string) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.works[workKey{collection, set.ID}]
+	switch {
+	case w == nil:
+	case w.levels != nil:
+		return w.levels.side.sum.Side
+	case w.rough.levels != nil:
+		return w.rough.levels.side.sum.Side
+	}
+	if a := m.o.Archive; a != nil && set.ID == archivedSet && a.layers[collection] != nil {
+		return a.layers[collection].Side
+	}
+	return 0
+}
+
 // zoomed restricts a range to the levels that show a collection.
 func zoomed(r Range, c *store.Collection) Range {
 	if z := c.Zooms; z != nil {

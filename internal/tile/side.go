@@ -34,9 +34,11 @@ type summary struct {
 	First, Last int    // range of levels with tiles
 	Bound       *orb.Bound
 	Names       []string // properties in the records
-	Features    int
-	Unplaced    int // number of features that do not fit on the grid
-	Coverage    bool
+	// side of a square with the median area of the features, in units of the CRS; 0: no areas, or unknown
+	Side     float64 `json:",omitempty"`
+	Features int
+	Unplaced int // number of features that do not fit on the grid
+	Coverage bool
 	// number of the finest levels that lack areas because they needed too much memory: their tiles are drawn from
 	// features on request
 	Live     int

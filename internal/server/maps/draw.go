@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"math"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"grense/internal/server/limit"
 	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/styles"
 	"grense/internal/server/tiles"
 	"grense/internal/server/wire"
 	"grense/internal/store"
@@ -141,19 +144,26 @@ func (c *call) drawing(v *view) (*render.Drawing, error) {
 		Sources: map[string][]render.Feature{}}
 	m.Ratio = min(max(m.Ratio, .25), 16)
 	m.Zoom = zoomOf(v.crs, at, math.Sqrt(cellX*cellY)*m.Ratio)
-	if err := c.dress(m, &c.p.look, c.Format.F == asJPEG.F); err != nil {
+	if err := c.dress(m, v, c.Format.F == asJPEG.F); err != nil {
 		return nil, err
 	}
+	before := styles.Data(c.Catalog, c.p.Collections(), c.s.Tiles, v.setOf)
 	for _, part := range parts(v) {
 		if err := c.read(m, v, part); err != nil {
 			return nil, err
 		}
 	}
+	now := styles.Data(c.Catalog, c.p.Collections(), c.s.Tiles, v.setOf)
+	if !reflect.DeepEqual(before, now) { // levels have become ready
+		c.Roughly = true
+	}
 	return c.paint(v.width*v.height, func(ctx context.Context) (*render.Drawing, error) { return render.Draw(ctx, m) })
 }
 
-// dress sets the style of a map and its ground. Opaque pictures have the ground of the style where nobody says.
-func (c *call) dress(m *render.Map, l *look, opaque bool) error {
+// dress sets the style of a map and its ground; v is nil for a legend. Opaque pictures have the ground of the style
+// where nobody says.
+func (c *call) dress(m *render.Map, v *view, opaque bool) error {
+	l := &c.p.look
 	through := l.ground == ""
 	if l.transparent != nil {
 		through = *l.transparent
@@ -170,7 +180,7 @@ func (c *call) dress(m *render.Map, l *look, opaque bool) error {
 		}
 	}
 	var err error
-	m.Rules, err = c.rules()
+	m.Rules, err = c.rules(v)
 	return err
 }
 
@@ -234,11 +244,8 @@ func (c *call) read(m *render.Map, v *view, in part) error {
 	var sets []*tile.Set
 	asks := map[*tile.Set][]tile.Query{}
 	for _, l := range c.p.Calls() {
-		set := v.set
-		if set == nil {
-			set = setOf(l.Collection, v.crs)
-		}
-		if set == nil {
+		set := v.setOf(l.Collection)
+		if set == nil || !c.draws(m, l.Collection) {
 			continue
 		}
 		if asks[set] == nil {
@@ -278,6 +285,25 @@ func (c *call) read(m *render.Map, v *view, in part) error {
 		}
 	}
 	return nil
+}
+
+// draws reports whether the style shows features or labels of a collection at the zoom of the map.
+func (c *call) draws(m *render.Map, coll *store.Collection) bool {
+	labels := tile.LabelLayer(c.Catalog, coll)
+	return slices.ContainsFunc(m.Rules, func(r *style.Rules) bool {
+		return r.At(m.Zoom) && r.SourceLayer != "" && (r.SourceLayer == coll.ID || r.SourceLayer == labels)
+	})
+}
+
+// setOf returns the set whose levels show a collection; nil if there is none, or for a legend.
+func (v *view) setOf(coll *store.Collection) *tile.Set {
+	switch {
+	case v == nil:
+		return nil
+	case v.set != nil:
+		return v.set
+	}
+	return setOf(coll, v.crs)
 }
 
 // setOf returns the tile matrix set whose levels maps of a collection in a CRS use; nil if there is none.

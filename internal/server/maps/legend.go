@@ -44,7 +44,7 @@ func (s *surface) legend(c *call, w http.ResponseWriter) error {
 func (c *call) legendDrawing() (*render.Drawing, error) {
 	k := min(max(pixelMM/c.p.mm, .25), 16)
 	m := &render.Map{Ratio: k, Sources: map[string][]render.Feature{}}
-	if err := c.dress(m, &c.p.look, false); err != nil {
+	if err := c.dress(m, nil, false); err != nil {
 		return nil, err
 	}
 	for i, at := range c.p.Calls() {

@@ -12,12 +12,13 @@ import (
 	"grense/internal/style"
 )
 
-// rules returns the layers of the style of the map.
-func (c *call) rules() ([]*style.Rules, error) {
+// rules returns the layers of the style of a map; v is nil for a legend.
+func (c *call) rules(v *view) ([]*style.Rules, error) {
 	if c.file != nil {
 		return c.file.Rules()
 	}
-	s := &style.Style{Version: 8, Layers: style.Divisions(styles.Data(c.Catalog, c.p.Collections()),
+	data := styles.Data(c.Catalog, c.p.Collections(), c.s.Tiles, v.setOf)
+	s := &style.Style{Version: 8, Layers: style.Divisions(data,
 		style.Drawing{Theme: c.p.theme, Fonts: true})}
 	return s.Rules()
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"grense/internal/config"
+	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server/page"
 	"grense/internal/store"
@@ -119,8 +120,23 @@ func MercatorDegrees(lat float64) float64 {
 	return math.Asinh(math.Tan(lat*math.Pi/180)) * 180 / math.Pi
 }
 
-// Data describes collections with geometries to the style of divisions.
-func Data(cat *store.Catalog, colls []*store.Collection) []style.Data {
+// mercatorSide converts the side of a square of a CRS at a latitude to degrees of Web Mercator.
+func mercatorSide(side float64, of crs.ID, lat float64) float64 {
+	const degree = 20037508.3427892 / 180 // in metres at the equator
+	stretch := 1 / math.Cos(lat*math.Pi/180)
+	switch {
+	case of == crs.WebMercator:
+		return side / degree
+	case of.Geographic():
+		return side * math.Sqrt(stretch)
+	}
+	return side * stretch / degree
+}
+
+// Data describes collections with geometries to the style of divisions. setOf returns the tile matrix set whose levels
+// in tiles state the size of areas; nil if there is none.
+func Data(cat *store.Catalog, colls []*store.Collection, tiles *tile.Maker,
+	setOf func(*store.Collection) *tile.Set) []style.Data {
 	list := make([]style.Data, 0, len(colls))
 	for _, coll := range colls {
 		x := style.Data{ID: coll.ID, Dimension: -1, Count: coll.Count, Labels: tile.LabelLayer(cat, coll)}
@@ -133,6 +149,9 @@ func Data(cat *store.Catalog, colls []*store.Collection) []style.Data {
 		if e := coll.Extent; e != nil {
 			low, high := max(e.Min[1], -MercatorEnd), min(e.Max[1], MercatorEnd)
 			x.Extent = max(0, e.Max[0]-e.Min[0]) * max(0, MercatorDegrees(high)-MercatorDegrees(low))
+			if set := setOf(coll); set != nil {
+				x.Side = mercatorSide(tiles.Side(set, coll.ID), set.CRS, (low+high)/2)
+			}
 		}
 		for i := range coll.Properties {
 			if ref := coll.Properties[i].Ref; ref != "" {

@@ -8,6 +8,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/styles"
 	"grense/internal/server/wire"
+	"grense/internal/store"
 	"grense/internal/style"
 	"grense/internal/tile"
 )
@@ -95,8 +96,11 @@ func (s *surface) style(c *call) (*server.Answer, error) {
 func (c *call) divisionsStyle(theme style.Theme, x tileExtent) *style.Style {
 	t := c.tileJSON(x)
 	own := c.s.Config.Service.Glyphs == "" // other fonts have other names
-	d := &style.Style{Version: 8, Name: t.Name, Glyphs: c.glyphsURL(), Layers: style.Divisions(
-		styles.Data(c.Catalog, c.tiles().collections()), style.Drawing{Source: sourceName, Theme: theme, Fonts: own})}
+	set, _ := tile.Find(server.WebMercator)
+	data := styles.Data(c.Catalog, c.tiles().collections(), c.s.Tiles,
+		func(*store.Collection) *tile.Set { return set })
+	d := &style.Style{Version: 8, Name: t.Name, Glyphs: c.glyphsURL(),
+		Layers: style.Divisions(data, style.Drawing{Source: sourceName, Theme: theme, Fonts: own})}
 	if t.Bounds != nil {
 		lon, lat, zoom := center(*t.Bounds)
 		d.Center, d.Zoom = &[2]float64{lon, lat}, &zoom
