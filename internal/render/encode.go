@@ -8,8 +8,9 @@ import (
 
 // PNG paints a drawing as PNG.
 func (d *Drawing) PNG(ctx context.Context) ([]byte, error) {
-	img, err := d.Image(ctx)
-	if err != nil {
+	img, put := d.canvas()
+	defer put()
+	if _, err := d.paint(ctx, img); err != nil {
 		return nil, err
 	}
 	return appendPNG(make([]byte, 0, 64<<10), img)
@@ -17,8 +18,9 @@ func (d *Drawing) PNG(ctx context.Context) ([]byte, error) {
 
 // JPEG encodes a drawing as JPEG. Transparent parts become white.
 func (d *Drawing) JPEG(ctx context.Context) ([]byte, error) {
-	img, err := d.Image(ctx)
-	if err != nil {
+	img, put := d.canvas()
+	defer put()
+	if _, err := d.paint(ctx, img); err != nil {
 		return nil, err
 	}
 	for i := 0; i < len(img.Pix); i += 4 {
@@ -28,6 +30,6 @@ func (d *Drawing) JPEG(ctx context.Context) ([]byte, error) {
 		}
 	}
 	var b bytes.Buffer
-	err = jpeg.Encode(&b, img, &jpeg.Options{Quality: 90})
+	err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 90})
 	return b.Bytes(), err
 }

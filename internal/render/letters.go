@@ -77,28 +77,42 @@ func (b *band) spread(r float64) {
 	b.halo = sized(b.halo, w, h)
 	to := b.halo.Pix
 	clear(to)
+	near := b.around(r)
+	for y := range h {
+		for x, v := range from.Pix[y*w:][:w] {
+			if v == 0 {
+				continue
+			}
+			for _, n := range near {
+				if uint(x+n.dx) >= uint(w) || uint(y+n.dy) >= uint(h) {
+					continue
+				}
+				at := &to[(y+n.dy)*w+x+n.dx]
+				*at = max(*at, byte(uint32(v)*n.weight>>8))
+			}
+		}
+	}
+}
+
+// near is a pixel beside another one, and how much of 256 it has of that one's halo.
+type near struct {
+	dx, dy int
+	weight uint32
+}
+
+// around returns the pixels that are at most r away from another one. They are valid until the next call.
+func (b *band) around(r float64) []near {
+	b.near = b.near[:0]
 	n := int(math.Ceil(r))
 	for dy := -n; dy <= n; dy++ {
 		for dx := -n; dx <= n; dx++ {
 			weight := min(max(r+.5-math.Hypot(float64(dx), float64(dy)), 0), 1)
-			k := uint32(weight * 256)
-			if k == 0 {
-				continue
-			}
-			for y := max(0, -dy); y < min(h, h-dy); y++ {
-				src := from.Pix[(y+dy)*w:][max(0, dx):min(w, w+dx)]
-				dst := to[y*w:][max(0, -dx):][:len(src)]
-				for x, v := range src {
-					if v == 0 {
-						continue
-					}
-					if v = byte(uint32(v) * k >> 8); v > dst[x] {
-						dst[x] = v
-					}
-				}
+			if k := uint32(weight * 256); k > 0 {
+				b.near = append(b.near, near{dx, dy, k})
 			}
 		}
 	}
+	return b.near
 }
 
 // blend paints a colour through a mask with its upper left corner at x, y of the band.

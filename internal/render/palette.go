@@ -39,7 +39,7 @@ func flatColors(img *image.RGBA) (list []uint32) {
 	var counts table
 	counts.reset(most)
 	pixels := len(img.Pix) / 4
-	before, run := uint32(0), int32(0)
+	before, run := uint32(0), int32(-1) // nothing is before the first
 	add := func() {
 		if run > 0 {
 			if n := counts.at(before); *n > 0 || counts.used < most {
@@ -51,9 +51,15 @@ func flatColors(img *image.RGBA) (list []uint32) {
 			}
 		}
 	}
-	for i := 0; i < len(img.Pix); i += 4 {
-		v := binary.LittleEndian.Uint32(img.Pix[i:])
-		if v == before && i > 0 {
+	for pix := img.Pix; len(pix) >= 4; {
+		if len(pix) >= 8 && run >= 0 && binary.LittleEndian.Uint64(pix) == uint64(before)|uint64(before)<<32 {
+			run += 2
+			pix = pix[8:]
+			continue
+		}
+		v := binary.LittleEndian.Uint32(pix)
+		pix = pix[4:]
+		if v == before && run >= 0 {
 			run++
 			continue
 		}
@@ -81,7 +87,13 @@ func (p *paletted) fill(img *image.RGBA, flat []uint32, same uint32) bool {
 		}
 	}
 	before, entry := uint32(0), int32(0)
-	for i := range p.pixels {
+	for i := 0; i < len(p.pixels); i++ {
+		if entry > 0 && i+1 < len(p.pixels) &&
+			binary.LittleEndian.Uint64(img.Pix[4*i:]) == uint64(before)|uint64(before)<<32 {
+			p.pixels[i], p.pixels[i+1] = byte(entry-1), byte(entry-1)
+			i++
+			continue
+		}
 		v := binary.LittleEndian.Uint32(img.Pix[4*i:])
 		if v != before || entry == 0 {
 			before = v

@@ -16,7 +16,22 @@ const bandPixels = 1 << 21
 
 // Image paints a drawing. It ends early, with the context's error, where ctx ends.
 func (d *Drawing) Image(ctx context.Context) (*image.RGBA, error) {
-	img := image.NewRGBA(image.Rect(0, 0, d.Width, d.Height))
+	return d.paint(ctx, image.NewRGBA(image.Rect(0, 0, d.Width, d.Height)))
+}
+
+// canvas returns a transparent picture for the drawing, in the memory of one that put has returned.
+func (d *Drawing) canvas() (img *image.RGBA, put func()) {
+	b := canvases.Get().(*[]byte)
+	*b = cleared(*b, 4*d.Width*d.Height)
+	return &image.RGBA{Pix: *b, Stride: 4 * d.Width, Rect: image.Rect(0, 0, d.Width, d.Height)},
+		func() { canvases.Put(b) }
+}
+
+// canvases are the pixels of pictures that are not in use.
+var canvases = sync.Pool{New: func() any { return new([]byte) }}
+
+// paint paints a drawing on a transparent picture of its size.
+func (d *Drawing) paint(ctx context.Context, img *image.RGBA) (*image.RGBA, error) {
 	if d.ground != nil {
 		paint(img.Pix, *d.ground)
 	}
@@ -67,7 +82,10 @@ type band struct {
 	covered            []byte // how much of each pixel the layer covers
 
 	letters, halo *image.Alpha
-	small         vector.Rasterizer
+	near          []near
+
+	thin, left, right []Point // of the line that is being painted
+	small             vector.Rasterizer
 }
 
 // begin starts a shape.
@@ -79,11 +97,11 @@ func (b *band) add(ring []Point) {
 		return
 	}
 	top := float32(b.top)
-	low, high := ring[0].Y, ring[0].Y
+	low, high := ring[0], ring[0]
 	for _, p := range ring[1:] {
-		low, high = min(low, p.Y), max(high, p.Y)
+		low, high = Point{min(low.X, p.X), min(low.Y, p.Y)}, Point{max(high.X, p.X), max(high.Y, p.Y)}
 	}
-	if low-top >= float32(b.height) || high <= top {
+	if low.Y-top >= float32(b.height) || high.Y <= top || low.X >= float32(b.width) || high.X <= 0 {
 		return
 	}
 	before := ring[len(ring)-1]
@@ -155,16 +173,22 @@ func cleared(b []byte, n int) []byte {
 func (b *band) gather(c color.NRGBA) {
 	a := uint32(c.A)
 	whole := [4]uint32{uint32(c.R) * a / 255, uint32(c.G) * a / 255, uint32(c.B) * a / 255, a}
-	one := [4]byte{byte(whole[0]), byte(whole[1]), byte(whole[2]), byte(whole[3])}
+	one := whole[0] | whole[1]<<8 | whole[2]<<16 | whole[3]<<24
 	b.shape.spans(func(y, from, to int, cover uint32) {
 		at := y * b.width
-		for x := at + from; x < at+to; x++ {
-			px := b.layer[4*x : 4*x+4 : 4*x+4]
-			k := min(cover, uint32(255-b.covered[x]))
-			if b.covered[x] += byte(k); k == 255 {
-				copy(px, one[:])
+		covered, layer := b.covered[at+from:at+to], b.layer[4*(at+from):4*(at+to)]
+		for x, before := range covered {
+			k := min(cover, uint32(255-before))
+			switch k {
+			case 0:
+				continue
+			case 255:
+				covered[x] = 255
+				binary.LittleEndian.PutUint32(layer[4*x:], one)
 				continue
 			}
+			covered[x] = before + byte(k)
+			px := layer[4*x : 4*x+4 : 4*x+4]
 			for i, v := range whole {
 				px[i] += byte((v*k + 127) / 255)
 			}
@@ -218,16 +242,16 @@ func (b *band) strokes(s *strokes) {
 
 // outline adds a line of half a width to each side.
 func (b *band) outline(line []Point, half float64, closed bool) {
-	line = thinned(line, closed)
-	left, right := sides(line, half, closed)
+	b.thin = thinned(b.thin[:0], line, closed)
+	b.left, b.right = sides(b.left[:0], b.right[:0], b.thin, half, closed)
+	reverse(b.right)
 	if closed {
-		b.add(left)
-		reverse(right)
-		b.add(right)
+		b.add(b.left)
+		b.add(b.right)
 		return
 	}
-	reverse(right)
-	b.add(append(left, right...))
+	b.left = append(b.left, b.right...)
+	b.add(b.left)
 }
 
 func reverse(ps []Point) {
@@ -239,10 +263,9 @@ func reverse(ps []Point) {
 // leastStep is the minimum distance between drawn positions of a line, in pixels.
 const leastStep = .35
 
-// thinned leaves out positions that are very near to the one before; the ends stay. The last position of a closed
-// line, which is the first again, is left out.
-func thinned(line []Point, closed bool) []Point {
-	out := make([]Point, 0, len(line))
+// thinned appends a line to out, without positions that are very near to the one before; the ends stay. The last
+// position of a closed line, which is the first again, is left out.
+func thinned(out, line []Point, closed bool) []Point {
 	for i, p := range line {
 		if i > 0 && i < len(line)-1 {
 			q := out[len(out)-1]
@@ -261,13 +284,12 @@ func thinned(line []Point, closed bool) []Point {
 // mostMitre is the maximum length of a mitred corner, in halves of the line width.
 const mostMitre = 2
 
-// sides returns the lines at both sides of a line; at sharp corners they are cut off.
-func sides(line []Point, half float64, closed bool) (left, right []Point) {
+// sides appends the lines at both sides of a line to left and right; at sharp corners they are cut off.
+func sides(left, right, line []Point, half float64, closed bool) (_, _ []Point) {
 	n := len(line)
 	if n < 2 {
-		return nil, nil
+		return left, right
 	}
-	left, right = make([]Point, 0, n+8), make([]Point, 0, n+8)
 	h := float32(half)
 	normal := func(a, b Point) (x, y float32, ok bool) {
 		dx, dy := float64(b.X-a.X), float64(b.Y-a.Y)

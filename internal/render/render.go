@@ -169,6 +169,7 @@ type drawer struct {
 	at    *Feature      // the current one; nil: none
 	asked style.Feature // the same for the style
 	edges edgeSet
+	runs  []Point // of lines, in one piece
 }
 
 // get returns a property of the current feature.
@@ -322,12 +323,12 @@ func (d *drawer) unique(s *strokes, p []Point, ring bool) {
 	if ring {
 		edges = n
 	}
-	var run []Point
+	start := len(d.runs)
 	flush := func() {
-		if len(run) > 1 {
+		if run := d.runs[start:len(d.runs):len(d.runs)]; len(run) > 1 {
 			s.lines, s.closed = append(s.lines, run), append(s.closed, ring && len(run) == n+1)
 		}
-		run = nil
+		start = len(d.runs)
 	}
 	for i := range edges {
 		a, b := p[i], p[(i+1)%n]
@@ -337,10 +338,10 @@ func (d *drawer) unique(s *strokes, p []Point, ring bool) {
 			flush()
 			continue
 		}
-		if run == nil {
-			run = append(make([]Point, 0, min(edges-i+1, 64)), a)
+		if len(d.runs) == start {
+			d.runs = append(d.runs, a)
 		}
-		run = append(run, b)
+		d.runs = append(d.runs, b)
 	}
 	flush()
 }

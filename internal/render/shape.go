@@ -1,28 +1,30 @@
 package render
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // shape gathers the edges of a shape and reports how much of each pixel they enclose. It is exact: an edge adds to the
 // pixels that it crosses the area at its right, as the difference from the pixel at their left.
 type shape struct {
 	width, height int
-	cells         []float32 // width+1 for each row; all are zero between shapes, as are rows
-	rows          []extent  // of the cells that edges have changed
-	low, high     int       // rows with edges
+	cells         []float32 // width+1 for each row; all are zero between shapes, as are marks
+	marks         []uint64  // a bit for each cell that edges have changed, words for each row
+	words         int
+	low, high     int // rows with edges
 }
-
-// extent is a range of cells of a row; empty while to is 0.
-type extent struct{ from, to int32 }
 
 // reset begins a shape on so many pixels. The one before has been read by spans.
 func (s *shape) reset(width, height int) {
 	if n := (width + 1) * height; len(s.cells) < n {
 		s.cells = make([]float32, n)
 	}
-	if len(s.rows) < height {
-		s.rows = make([]extent, height)
+	words := width/64 + 1
+	if n := words * height; len(s.marks) < n {
+		s.marks = make([]uint64, n)
 	}
-	s.width, s.height = width, height
+	s.width, s.height, s.words = width, height, words
 	s.low, s.high = height, 0
 }
 
@@ -61,14 +63,14 @@ func (s *shape) across(row int, x, next, height float64) {
 		return
 	}
 	cells := s.cells[row*(s.width+1):][:s.width+1]
-	used := &s.rows[row]
+	marks := s.marks[row*s.words:][:s.words]
 	if x < 0 { // what lies at the left covers all pixels from the first on
 		part := 1.0
 		if next > 0 {
 			part = -x / (next - x)
 		}
 		cells[0] += float32(part * height)
-		used.from, used.to = 0, max(used.to, 1)
+		marks[0] |= 1
 		if next <= 0 {
 			return
 		}
@@ -83,7 +85,8 @@ func (s *shape) across(row int, x, next, height float64) {
 		part := (x+next)/2 - float64(first)
 		cells[first] += float32(height * (1 - part))
 		cells[first+1] += float32(height * part)
-		used.add(first, first+2)
+		marks[first/64] |= 1 << (first % 64)
+		marks[(first+1)/64] |= 1 << ((first + 1) % 64)
 		return
 	}
 	each := height / (next - x) // height within a whole pixel
@@ -99,42 +102,39 @@ func (s *shape) across(row int, x, next, height float64) {
 	area = height - each*leave*leave/2
 	cells[last-1] += float32(area - before)
 	cells[last] += float32(height - area)
-	used.add(first, last+1)
-}
-
-func (e *extent) add(from, to int) {
-	if e.to == 0 {
-		e.from = int32(from)
+	for i := first; i <= last; i++ {
+		marks[i/64] |= 1 << (i % 64)
 	}
-	e.from, e.to = min(e.from, int32(from)), max(e.to, int32(to))
 }
 
 // spans calls fn with the pixels of a row that the shape covers alike, by row: the first, the one after the last, and
 // how much of 255. Then the shape is empty.
 func (s *shape) spans(fn func(y, from, to int, cover uint32)) {
 	for y := s.low; y < s.high; y++ {
-		used := s.rows[y]
-		s.rows[y] = extent{}
-		if used.to == 0 {
-			continue
-		}
-		cells := s.cells[y*(s.width+1):][:s.width+1]
+		cells, marks := s.cells[y*(s.width+1):][:s.width+1], s.marks[y*s.words:][:s.words]
 		sum, cover, start := float32(0), uint32(0), 0
-		for i := int(used.from); i < int(used.to); i++ {
-			v := cells[i]
-			if v == 0 {
+		for w, word := range marks {
+			if word == 0 {
 				continue
 			}
-			cells[i] = 0
-			sum += v
-			now := uint32(min(max(sum, -sum), 1)*255 + .5)
-			if now == cover {
-				continue
+			marks[w] = 0
+			for ; word != 0; word &= word - 1 {
+				i := 64*w + bits.TrailingZeros64(word)
+				v := cells[i]
+				if v == 0 {
+					continue
+				}
+				cells[i] = 0
+				sum += v
+				now := uint32(min(max(sum, -sum), 1)*255 + .5)
+				if now == cover {
+					continue
+				}
+				if cover > 0 && start < i {
+					fn(y, start, i, cover)
+				}
+				start, cover = i, now
 			}
-			if cover > 0 && start < i {
-				fn(y, start, i, cover)
-			}
-			start, cover = i, now
 		}
 		if cover > 0 && start < s.width {
 			fn(y, start, s.width, cover)
