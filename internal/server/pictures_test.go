@@ -351,6 +351,10 @@ func TestWMSAnswersOldClients(t *testing.T) {
 			t.Errorf("%s: %s", media, s)
 		}
 	}
+	nowhere := strings.Replace(info, "bbox=9,59,11,60", "bbox=0,0,1,1", 1) + "&info_format=text/plain"
+	if s := string(a.get(nowhere).wants(200).plain()); s != "no features\n" {
+		t.Errorf("where there is nothing: %q", s)
+	}
 	const of, box = "version=1.3.0&request=GetMap&width=9&height=9&layers=fylker", "&crs=CRS:84&bbox=1,1,2,2"
 	for query, code := range map[string]string{
 		"request=Nothing":                                                     "OperationNotSupported",

@@ -367,6 +367,9 @@ func (x *oldCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 				b = append(b, "  "+name+" = "+server.Cell(f.Properties[name])+"\n"...)
 			}
 		}
+		if len(found) == 0 {
+			b = append(b, "no features\n"...)
+		}
 		media = "text/plain"
 	default:
 		return &exception{"InvalidFormat", problem.Invalidf("info_format", problem.Clip(media),
