@@ -111,13 +111,15 @@ var may = map[string]string{
 		"internal/server/names internal/server/page internal/server/queryable internal/server/schema " +
 		"internal/server/wire api/ogcapi internal/apikey internal/cache internal/config internal/cql2 internal/draw " +
 		"internal/geo/crs internal/store openapi",
-	"internal/server/drawing": "internal/server internal/server/page internal/server/wire internal/apikey " +
-		"internal/cache internal/cql2 internal/draw internal/geo/crs internal/store internal/style internal/tile",
+	"internal/server/drawing": "internal/server internal/server/page internal/server/queryable internal/server/wire " +
+		"internal/apikey internal/cache internal/cql2 internal/draw internal/geo/crs internal/store internal/style " +
+		"internal/tile",
 	"internal/server/features": "internal/server internal/server/codes internal/server/drawing " +
 		"internal/server/files internal/server/limit internal/server/links internal/server/media " +
 		"internal/server/names internal/server/page internal/server/queryable internal/server/schema " +
-		"internal/server/wire api/ogcapi internal/cql2 internal/feature internal/format internal/format/gml " +
-		"internal/format/output internal/geo/crs internal/history internal/store internal/tile openapi",
+		"internal/server/selection internal/server/wire api/ogcapi internal/cql2 internal/feature internal/format " +
+		"internal/format/gml internal/format/output internal/geo/crs internal/history internal/store internal/tile " +
+		"openapi",
 	"internal/server/files":     "internal/config internal/store",
 	"internal/server/forwarded": "",
 	"internal/server/limit":     "internal/config internal/store",
@@ -128,12 +130,13 @@ var may = map[string]string{
 		"internal/format",
 	"internal/server/lookup": "internal/server internal/server/codes internal/server/drawing internal/server/media " +
 		"internal/server/names internal/server/page internal/server/points internal/server/queryable " +
-		"internal/server/wire api/ogcapi internal/cache internal/cql2 internal/cql2/fold internal/draw " +
+		"internal/server/selection internal/server/wire api/ogcapi internal/cache internal/cql2 internal/cql2/fold " +
+		"internal/draw " +
 		"internal/feature internal/geo/crs internal/geo/locate internal/store internal/style",
 	"internal/server/maps": "internal/server internal/server/drawing internal/server/limit internal/server/media " +
-		"internal/server/page internal/server/points internal/server/styles internal/server/tiles " +
-		"internal/server/wire internal/cql2 internal/geo/crs internal/render internal/store internal/style " +
-		"internal/tile openapi",
+		"internal/server/page internal/server/points internal/server/selection internal/server/styles " +
+		"internal/server/tiles internal/server/wire internal/cql2 internal/geo/crs internal/render internal/store " +
+		"internal/style internal/tile openapi",
 	"internal/server/media": "",
 	"internal/server/metrics": "internal/apikey internal/cache internal/config internal/feature " +
 		"internal/server/limit internal/state internal/store",
@@ -155,6 +158,8 @@ var may = map[string]string{
 	"internal/server/queryable": "internal/cql2 internal/store",
 	"internal/server/schema": "internal/server/page internal/server/queryable api/ogcapi internal/cql2 " +
 		"internal/store",
+	"internal/server/selection": "internal/server internal/server/media internal/server/queryable api/ogcapi " +
+		"internal/cql2 internal/geo/crs internal/history internal/store openapi",
 	"internal/server/styles": "internal/server/page internal/config internal/geo/crs internal/store internal/style " +
 		"internal/tile",
 	"internal/server/surface": "internal/server internal/server/codes internal/server/compat internal/server/docs " +
@@ -162,9 +167,9 @@ var may = map[string]string{
 		"internal/server/maps internal/server/names internal/server/placenames internal/server/points " +
 		"internal/server/processes internal/server/tiles internal/enrich internal/geo/crs",
 	"internal/server/tiles": "internal/server internal/server/drawing internal/server/limit internal/server/links " +
-		"internal/server/media internal/server/page internal/server/schema internal/server/styles " +
-		"internal/server/wire api/ogcapi internal/cache internal/cql2 internal/geo/crs internal/glyph " +
-		"internal/store internal/style internal/tile openapi",
+		"internal/server/media internal/server/page internal/server/schema internal/server/selection " +
+		"internal/server/styles internal/server/wire api/ogcapi internal/cache internal/cql2 internal/geo/crs " +
+		"internal/glyph internal/store internal/style internal/tile openapi",
 	"internal/server/wire": "api/ogcapi",
 	"cmd/grense":           "*",
 

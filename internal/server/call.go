@@ -101,6 +101,17 @@ func (c *Call) Enter(r *http.Request, rt *Route, mount string) {
 	c.Mount, c.Formats = mount, rt.Formats
 }
 
+// ReadCursor returns the cursor in a client's text, with which the request continues a download. A forged one is an
+// error of kind Invalid.
+func (c *Call) ReadCursor(text string) (store.Cursor, error) {
+	cur, ok := c.s.Cursors.Verify(text, c.Collection.ID, c.Values)
+	if c.Resumes = ok; !ok {
+		c.PayForged()
+		return "", problem.InvalidWith("cursor", text, problems.ForeignCursor)
+	}
+	return cur, nil
+}
+
 // PathParam returns a path variable, unescaped; "" if the escape is invalid.
 func (c *Call) PathParam(name string) string {
 	v, err := url.PathUnescape(chi.URLParam(c.Request, name))
@@ -129,7 +140,7 @@ func (c *Call) Resolve() error {
 			return err
 		}
 	}
-	if c.Route.readsFilter(c.Request) && c.body == "" {
+	if c.Route.ReadsFilter(c.Request) && c.body == "" {
 		var err error
 		if c.body, err = readFilter(c.Request); err != nil {
 			return err

@@ -12,12 +12,18 @@ import (
 	"grense/internal/problem"
 )
 
+// Parameters that a filter in the body replaces.
+const (
+	paramFilter     = "filter"
+	paramFilterLang = "filter-lang"
+)
+
 // filterMedia are the media types of a filter in the body: CQL2 JSON (OGC 21-065r2, 8).
 var filterMedia = []string{"application/json", "application/cql2+json"}
 
-// readsFilter reports whether a request to the route has a filter in its body. It means the same as GET with the
+// ReadsFilter reports whether a request to the route has a filter in its body. It means the same as GET with the
 // parameter filter, but proxies allow bodies to be longer than addresses.
-func (rt *Route) readsFilter(r *http.Request) bool { return r.Method == http.MethodPost && rt.Asks }
+func (rt *Route) ReadsFilter(r *http.Request) bool { return r.Method == http.MethodPost && rt.Asks }
 
 // readFilter reads the filter in the body of a request.
 func readFilter(r *http.Request) (string, error) {
@@ -47,13 +53,13 @@ func readFilter(r *http.Request) (string, error) {
 
 // takeFilter adds the filter of the body to the query parameters, so that links repeat it.
 func takeFilter(values url.Values, filter string) (faults []problem.Fault) {
-	for _, name := range [...]string{ParamFilter.Name, ParamFilterLang.Name} {
-		if v, ok := values[name]; ok && (name == ParamFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
+	for _, name := range [...]string{paramFilter, paramFilterLang} {
+		if v, ok := values[name]; ok && (name == paramFilter || len(v) != 1 || v[0] != "cql2-json") {
 			faults = append(faults, problem.Fault{In: "query", Param: name, Value: problem.Clip(First(v)),
 				Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
 		}
 	}
-	values.Set(ParamFilter.Name, filter)
-	values.Set(ParamFilterLang.Name, "cql2-json")
+	values.Set(paramFilter, filter)
+	values.Set(paramFilterLang, "cql2-json")
 	return faults
 }

@@ -33,7 +33,7 @@ func (c *Call) parseQuery(rt *Route) error {
 			"by &, with %% escapes for other characters"))
 	}
 	c.Values = values
-	if rt.readsFilter(c.Request) {
+	if rt.ReadsFilter(c.Request) {
 		faults = append(faults, takeFilter(values, c.body)...)
 	}
 	switch l, ok := media.LanguageOf(values.Get("lang")); { // equal requests must have equal cache keys
@@ -58,11 +58,8 @@ func (c *Call) parseQuery(rt *Route) error {
 			add(p.Parse(c, c.Params, v))
 		}
 	}
-	switch p := c.Params.(type) {
-	case selectsFeatures:
-		add(filtering{c}.finishQuery(p.selection()))
-	case Layered:
-		add(p.Each(func(at *Call) error { return filtering{at}.finishQuery(at.Items()) }))
+	if p, ok := c.Params.(Completer); ok {
+		add(p.Complete(c))
 	}
 	if len(faults) > 0 {
 		problem.SortFaults(faults)

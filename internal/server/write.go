@@ -5,9 +5,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -156,7 +154,8 @@ func (c *Call) Canonical() string {
 	if c.encoded == "" {
 		values, f := c.Values, c.Values["f"]
 		first := c.Format.F == c.Route.Formats[0].F
-		if len(f) == 1 && (first || f[0] != c.Format.F) && !slices.Contains(c.Route.Params, ParamCursor) {
+		if len(f) == 1 && (first || f[0] != c.Format.F) &&
+			c.Route.ParamNamed(c.Collection, "cursor") == nil {
 			if values = maps.Clone(values); first {
 				delete(values, "f")
 			} else {
@@ -268,16 +267,5 @@ func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	SetHeader(w, "Content-Type", c.Format.ContentType())
 	SetHeader(w, "Content-Language", page.LanguageTag(c.Lang))
 	c.DataHeaders(w)
-	SetHeader(w, "Link", wire.LinkHeader(append(links, c.ProfileLinks()...)))
-}
-
-// WriteLosses sets the header Format-Losses: what the format cannot hold, and a requested profile that it does not
-// have, which is not an error (OGC 23-058r2, 13, profile-negotiation).
-func (c *Call) WriteLosses(h http.Header, losses ...string) {
-	if p, ok := c.Params.(Profiled); ok && c.Format.F != media.GeoJSON.F && *p.ProfileParam() != "" {
-		losses = append(losses, "the profile "+*p.ProfileParam()+", which f=json has")
-	}
-	if len(losses) > 0 {
-		h.Set("Format-Losses", strings.Join(losses, "; "))
-	}
+	SetHeader(w, "Link", wire.LinkHeader(links))
 }

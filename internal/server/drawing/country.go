@@ -11,6 +11,7 @@ import (
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/queryable"
 	"grense/internal/store"
 )
 
@@ -76,7 +77,7 @@ func (c Drawing) surroundings(at Scale, id string, b orb.Bound) ([]draw.Mark, er
 	domain := g.CRS.Domain()
 	wide = orb.Bound{Min: orb.Point{max(wide.Min[0], domain.Min[0]), max(wide.Min[1], domain.Min[1])},
 		Max: orb.Point{min(wide.Max[0], domain.Max[0]), min(wide.Max[1], domain.Max[1])}}
-	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, server.SchemaOf(c.Collection, c.Zone()))
+	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, queryable.Schema(c.Collection, c.Zone()))
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ import (
 	"grense/internal/server/limit"
 	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -59,13 +60,13 @@ func (s *surface) download(c *call, w http.ResponseWriter) error {
 	c.DataHeaders(w)
 	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.Collection.ID, c.selection(), c.Output().Crs)+
 		`"`)
-	c.WriteLosses(h, c.losses(f)...)
+	selection.WriteLosses(c.Call, h, c.losses(f)...)
 	id := c.Output().Crs
 	if f.Lon {
 		id = crs.CRS84
 	}
 	h.Set("Content-Crs", "<"+id.URI()+">")
-	h.Set("Link", wire.LinkHeader(append(c.ProfileLinks(),
+	h.Set("Link", wire.LinkHeader(append(selection.ProfileLinks(c.Call),
 		ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.Base() + "/collections/" + c.Collection.ID})))
 	if err := c.checkMost(f); err != nil {
 		return err

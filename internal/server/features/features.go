@@ -11,6 +11,7 @@ import (
 	"grense/internal/server/media"
 	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/selection"
 )
 
 // Conformance classes of OGC 20-024, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2 and OGC 21-045r1, and of
@@ -49,6 +50,12 @@ type call struct {
 	s      *surface
 	simple *simplified // nil for geometries as they are stored
 }
+
+// Items returns the parameters of a call to a route that selects features.
+func (c *call) Items() *selection.Params { return selection.Of(c.Call) }
+
+// Output returns the parameters of a call to a route that writes features.
+func (c *call) Output() *selection.OutputParams { return selection.OutputOf(c.Call) }
 
 func (s *surface) call(c *server.Call) *call {
 	return &call{Call: c, Reader: s.codes.Reader(c), Drawing: s.maps.Drawing(c), Namer: s.names.Namer(c), s: s}
@@ -103,11 +110,11 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, a *A
 			Description: "A page of features that match all conditions asked for, with the number of all matches " +
 				"and links to the pages beside it.",
 			Data: true, Fields: true,
-			Params: []*server.Param{paramLimit, paramOffset, server.ParamCursor, paramBBox, paramBBoxCRS, paramCRS,
-				server.ParamDatetime, server.ParamDatetimeAlias, paramQ, server.ParamFilter, server.ParamFilterLang,
-				server.ParamFilterCRS,
-				paramSortBy, paramCollation, server.ParamProperties, paramSkipGeometry, paramZoomLevel,
-				paramResultType, server.ParamProfile, paramDialect, paramPrecision}, New: server.NewItemsParams,
+			Params: []*server.Param{paramLimit, paramOffset, selection.ParamCursor, paramBBox, paramBBoxCRS, paramCRS,
+				selection.ParamDatetime, selection.ParamDatetimeAlias, paramQ, selection.ParamFilter,
+				selection.ParamFilterLang, selection.ParamFilterCRS,
+				paramSortBy, paramCollation, selection.ParamProperties, paramSkipGeometry, paramZoomLevel,
+				paramResultType, selection.ParamProfile, paramDialect, paramPrecision}, New: selection.New,
 			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.stream(s.items), Asks: true, Kept: true,
 			Form: s.form(s.itemsForm),
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+
@@ -121,16 +128,17 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, a *A
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a " +
 				"state of the data in Content-Location, the file can be resumed under that address.",
 			Data: true, Fields: true,
-			Params: []*server.Param{paramBBox, paramBBoxCRS, paramCRS, server.ParamDatetime,
-				server.ParamDatetimeAlias, paramQ, server.ParamFilter, server.ParamFilterLang, server.ParamFilterCRS,
-				paramSortBy, paramCollation, server.ParamProperties, paramSkipGeometry, paramZoomLevel,
-				server.ParamProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
+			Params: []*server.Param{paramBBox, paramBBoxCRS, paramCRS, selection.ParamDatetime,
+				selection.ParamDatetimeAlias, paramQ, selection.ParamFilter, selection.ParamFilterLang,
+				selection.ParamFilterCRS,
+				paramSortBy, paramCollation, selection.ParamProperties, paramSkipGeometry, paramZoomLevel,
+				selection.ParamProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
 			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.stream(s.download)},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params: []*server.Param{paramCRS, server.ParamProperties, paramSkipGeometry, paramZoomLevel,
-				server.ParamProfile, paramPrecision, paramVersion}, New: newItemParams,
+			Params: []*server.Param{paramCRS, selection.ParamProperties, paramSkipGeometry, paramZoomLevel,
+				selection.ParamProfile, paramPrecision, paramVersion}, New: newItemParams,
 			Formats: []media.Format{media.GeoJSON, media.GeoJSONLD, media.HTML}, Schema: featureSchema,
 			Stream: s.stream(s.item), Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data",

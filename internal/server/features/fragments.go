@@ -8,6 +8,7 @@ import (
 	"grense/internal/feature"
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -118,7 +119,7 @@ type missing struct {
 	key   feature.Key
 	rows  []store.Row
 	at    []int // of rows, in frags
-	enc   server.MembersEncoder
+	enc   selection.MembersEncoder
 	n     int // number of rows read
 	size  int // bytes of their fragments
 }

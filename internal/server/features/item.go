@@ -9,6 +9,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/links"
 	"grense/internal/server/media"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -31,13 +32,13 @@ func (s *surface) item(c *call, w http.ResponseWriter) error {
 		links = append(links, c.versionLinks(v)...)
 	}
 	links = append(links, c.versionsLink(id)...)
-	c.DataFields(w, links)
+	c.DataFields(w, append(links, selection.ProfileLinks(c.Call)...))
 	told := 0
 	if v != nil {
 		c.versionHeaders(w.Header(), v)
 		told = len(v.all)
 	}
-	c.WriteLosses(w.Header())
+	selection.WriteLosses(c.Call, w.Header())
 	if c.Format.F == "json" {
 		server.SetHeader(w, "Content-Crs", contentCRS(c.Output()))
 	}
@@ -108,7 +109,7 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	out.Add(frags[0])
 	out.Buf = wire.AppendText(append(out.Buf, `,"prev":`...), orSelf(at.prev, at.id))
 	out.Buf = wire.AppendText(append(out.Buf, `,"next":`...), orSelf(at.next, at.id))
-	out.Buf = append(wire.AppendLinks(append(out.Buf, `,"links":`...), c.WithProfile(links)), '}')
+	out.Buf = append(wire.AppendLinks(append(out.Buf, `,"links":`...), selection.WithProfile(c.Call, links)), '}')
 	return out.Finish()
 }
 

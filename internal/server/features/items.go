@@ -13,6 +13,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -55,13 +56,13 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	links, h := c.itemsLinks(p), w.Header()
-	c.DataFields(w, links)
+	c.DataFields(w, append(links, selection.ProfileLinks(c.Call)...))
 	if p.Matched >= 0 {
 		server.SetHeader(w, "Ogc-Numbermatched", strconv.Itoa(p.Matched))
 	}
 	server.SetHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(p.Rows)))
 	file := c.pageFormat()
-	c.WriteLosses(h, c.losses(file)...)
+	selection.WriteLosses(c.Call, h, c.losses(file)...)
 	switch {
 	case file != nil:
 		c.fileHeaders(h, file)
@@ -105,7 +106,7 @@ func (c *call) seeOther(w http.ResponseWriter, to string) {
 }
 
 // contentCRS returns the value of Content-Crs.
-func contentCRS(p *server.OutputParams) string {
+func contentCRS(p *selection.OutputParams) string {
 	if p.CrsURI == crs84URI {
 		return inCRS84
 	}
@@ -178,7 +179,7 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.Buf = strconv.AppendInt(out.Buf, int64(p.Matched), 10)
 	}
 	out.Buf = append(out.Buf, `,"links":`...)
-	out.Buf = append(wire.AppendLinks(out.Buf, c.WithProfile(links)), `,"timeStamp":"`...)
+	out.Buf = append(wire.AppendLinks(out.Buf, selection.WithProfile(c.Call, links)), `,"timeStamp":"`...)
 	out.Ends()
 	out.Buf = wire.AppendStamp(out.Buf, time.Now())
 	return out.Finish()

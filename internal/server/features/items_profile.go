@@ -2,7 +2,7 @@ package features
 
 import (
 	"grense/internal/feature"
-	"grense/internal/server"
+	"grense/internal/server/selection"
 )
 
 // jsonFG reports whether GeoJSON is written as JSON-FG, and whether geometries in CRS84 stand beside places in
@@ -18,7 +18,7 @@ func (c *call) jsonFG() (is, plus bool) {
 }
 
 // members returns the encoder of features in GeoJSON.
-func (c *call) members() (server.MembersEncoder, error) {
+func (c *call) members() (selection.MembersEncoder, error) {
 	if is, plus := c.jsonFG(); is {
 		return c.jsonFGEncoder(plus)
 	}

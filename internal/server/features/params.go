@@ -10,6 +10,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/queryable"
+	"grense/internal/server/selection"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -78,12 +79,12 @@ var paramCollectionsTime = &server.Param{Name: "datetime", Own: true,
 
 // downloadParams are the parameters of a file with features.
 type downloadParams struct {
-	server.ItemsParams
+	selection.Params
 	Revision string // "" for the current data version
 }
 
 func newDownloadParams(c *server.Call) any {
-	return &downloadParams{ItemsParams: *server.NewItemsParams(c).(*server.ItemsParams)}
+	return &downloadParams{Params: *selection.New(c).(*selection.Params)}
 }
 
 // file returns the parameters of a request for a download.
@@ -91,18 +92,18 @@ func (c *call) file() *downloadParams { return c.Params.(*downloadParams) }
 
 // itemParams are the parameters of one feature.
 type itemParams struct {
-	server.OutputParams
+	selection.OutputParams
 	At *time.Time // nil: now
 }
 
-func newItemParams(*server.Call) any { return &itemParams{OutputParams: server.NewOutputParams()} }
+func newItemParams(*server.Call) any { return &itemParams{OutputParams: selection.NewOutput()} }
 
 var paramLimit = &server.Param{Name: "limit", Define: defineLimit,
 	Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at " +
 		"most",
 	Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": server.MaxLimit,
 		"default": server.DefaultLimit},
-	Parse: server.Into(func(c *server.Call, p *server.ItemsParams, v []string) (err error) {
+	Parse: selection.Into(func(c *server.Call, p *selection.Params, v []string) (err error) {
 		p.Query.Limit, err = server.Positive("limit", v[0], 1)
 		p.Query.Limit = min(p.Query.Limit, c.PageMax())
 		return err
@@ -111,7 +112,7 @@ var paramLimit = &server.Param{Name: "limit", Define: defineLimit,
 var paramOffset = &server.Param{Name: "offset",
 	Description: "Features to skip. To walk through all, follow the links next instead",
 	Schema:      map[string]any{"type": "integer", "minimum": 0, "default": 0},
-	Parse: server.Into(func(_ *server.Call, p *server.ItemsParams, v []string) (err error) {
+	Parse: selection.Into(func(_ *server.Call, p *selection.Params, v []string) (err error) {
 		p.Query.Offset, err = server.Positive("offset", v[0], 0)
 		return err
 	})}
@@ -122,24 +123,24 @@ var paramBBox = &server.Param{Name: "bbox",
 		"always in",
 	Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6,
 		"items": map[string]any{"type": "number"}},
-	Parse: server.Into(func(_ *server.Call, p *server.ItemsParams, v []string) error {
+	Parse: selection.Into(func(_ *server.Call, p *selection.Params, v []string) error {
 		p.Bbox, p.HasBBox = v[0], true
 		return nil
 	})}
 
-var paramBBoxCRS = &server.Param{Name: "bbox-crs", Own: true, Define: server.DefineCRS,
+var paramBBoxCRS = &server.Param{Name: "bbox-crs", Own: true, Define: selection.DefineCRS,
 	Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: server.SchemaURI,
-	Parse: server.Into(func(c *server.Call, p *server.ItemsParams, v []string) (err error) {
-		p.BboxCRS, _, err = server.ParseCRS(c.Collection, "bbox-crs", v[0])
+	Parse: selection.Into(func(c *server.Call, p *selection.Params, v []string) (err error) {
+		p.BboxCRS, _, err = selection.ParseCRS(c.Collection, "bbox-crs", v[0])
 		return err
 	})}
 
-var paramCRS = &server.Param{Name: "crs", Own: true, Define: server.DefineCRS,
+var paramCRS = &server.Param{Name: "crs", Own: true, Define: selection.DefineCRS,
 	Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84",
 	Schema:      server.SchemaURI,
-	Parse: server.Into(func(c *server.Call, to server.WritesFeatures, v []string) (err error) {
+	Parse: selection.Into(func(c *server.Call, to selection.WritesFeatures, v []string) (err error) {
 		p := to.Output()
-		p.Crs, p.CrsURI, err = server.ParseCRS(c.Collection, "crs", v[0])
+		p.Crs, p.CrsURI, err = selection.ParseCRS(c.Collection, "crs", v[0])
 		return err
 	})}
 
@@ -161,7 +162,7 @@ var paramSortBy = &server.Param{Name: "sortby", Own: true, Define: defineSortBy,
 	Schema: map[string]any{"type": "array", "minItems": 1,
 		"items": map[string]any{"type": "string", "minLength": 1}},
 	Repeat: true,
-	Parse: server.Into(func(c *server.Call, p *server.ItemsParams, v []string) (err error) {
+	Parse: selection.Into(func(c *server.Call, p *selection.Params, v []string) (err error) {
 		p.Query.SortBy, err = parseSortBy(c, v)
 		return err
 	})}
@@ -171,14 +172,14 @@ var paramQ = &server.Param{Name: "q", Description: "Only features with these wor
 	"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best " +
 	"matches come first",
 	Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-	Parse: server.Into(func(_ *server.Call, p *server.ItemsParams, v []string) (err error) {
+	Parse: selection.Into(func(_ *server.Call, p *selection.Params, v []string) (err error) {
 		p.Terms, err = cql2.ParseSearch(v[0])
 		return err
 	})}
 
 var paramSkipGeometry = &server.Param{Name: "skipGeometry", Description: "Leave the geometry out",
 	Schema: map[string]any{"type": "boolean", "default": false},
-	Parse: server.Into(func(_ *server.Call, to server.WritesFeatures, v []string) (err error) {
+	Parse: selection.Into(func(_ *server.Call, to selection.WritesFeatures, v []string) (err error) {
 		to.Output().SkipGeometry, err = server.Truth("skipGeometry", v[0])
 		return err
 	})}
@@ -189,7 +190,7 @@ var paramZoomLevel = &server.Param{Name: "zoom-level",
 		"What is too small for it keeps a finer outline; points stay as they are. The first request for a collection " +
 		"and CRS may answer 503 with Retry-After",
 	Schema: map[string]any{"type": "number", "minimum": 0},
-	Parse: server.Into(func(_ *server.Call, to server.WritesFeatures, v []string) (err error) {
+	Parse: selection.Into(func(_ *server.Call, to selection.WritesFeatures, v []string) (err error) {
 		to.Output().Zoom, err = parseZoom(v[0])
 		return err
 	})}
@@ -197,7 +198,7 @@ var paramZoomLevel = &server.Param{Name: "zoom-level",
 var paramCollation = &server.Param{Name: "collation",
 	Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
 	Schema:      map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
-	Parse: server.Into(func(_ *server.Call, p *server.ItemsParams, v []string) error {
+	Parse: selection.Into(func(_ *server.Call, p *selection.Params, v []string) error {
 		switch v[0] {
 		case "nb":
 			p.Norwegian = true
@@ -211,7 +212,7 @@ var paramCollation = &server.Param{Name: "collation",
 var paramResultType = &server.Param{Name: "resulttype",
 	Description: "hits counts the features and returns none; a number that a page leaves out is counted here",
 	Schema:      map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
-	Parse: server.Into(func(_ *server.Call, p *server.ItemsParams, v []string) error {
+	Parse: selection.Into(func(_ *server.Call, p *selection.Params, v []string) error {
 		switch v[0] {
 		case "hits":
 			p.Hits = true
@@ -237,7 +238,7 @@ var paramDialect = &server.Param{Name: "dialect",
 	Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, " +
 		"decimal commas, no text that is taken for a formula",
 	Schema: map[string]any{"type": "string", "enum": []string{"rfc4180", "excel"}, "default": "rfc4180"},
-	Parse: server.Into(func(_ *server.Call, to server.WritesFeatures, v []string) error {
+	Parse: selection.Into(func(_ *server.Call, to selection.WritesFeatures, v []string) error {
 		if to.Output().Dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
 			return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
 		}
@@ -248,7 +249,7 @@ var paramPrecision = &server.Param{Name: "precision",
 	Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. " +
 		"Heights have 2",
 	Schema: map[string]any{"type": "integer", "minimum": 0, "maximum": feature.MaxPrecision},
-	Parse: server.Into(func(_ *server.Call, to server.WritesFeatures, v []string) error {
+	Parse: selection.Into(func(_ *server.Call, to selection.WritesFeatures, v []string) error {
 		n, err := server.Positive("precision", v[0], 0)
 		if err == nil && n > feature.MaxPrecision {
 			err = problem.Invalidf("precision", v[0], "use a number from 0 to %d", feature.MaxPrecision)

@@ -15,6 +15,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -27,7 +28,7 @@ import (
 // request has no time.
 func (c *call) datedQuery() string {
 	v := server.First(c.Values["datetime"])
-	out, ok := c.Params.(server.WritesFeatures)
+	out, ok := c.Params.(selection.WritesFeatures)
 	if v == "" || server.IsPlain(c.Collection) || !ok || out.Output().VersionIDs || strings.Contains(v, "/") {
 		return ""
 	}

@@ -22,6 +22,7 @@ import (
 	"grense/internal/server/page"
 	"grense/internal/server/points"
 	"grense/internal/server/queryable"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 )
@@ -239,7 +240,7 @@ func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	var enc server.MembersEncoder
+	var enc selection.MembersEncoder
 	var err error
 	if o := (feature.Options{CRS: crs.CRS84, SkipGeometry: true}); c.Params.(*lookupParams).jsonFG() {
 		enc, err = feature.NewJSONFG(coll, o, false)
@@ -312,8 +313,8 @@ func (c *call) nameDivision(d *division, values []any) {
 }
 
 func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
-	c.DataFields(w, links)
-	c.WriteLosses(w.Header())
+	c.DataFields(w, append(links, selection.ProfileLinks(c.Call)...))
+	selection.WriteLosses(c.Call, w.Header())
 }
 
 // lookupTag returns the entity tag of the response.
@@ -364,7 +365,7 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 			b = append(b, near.encoded[near.split:]...)
 		}
 	}
-	b = wire.AppendLinks(append(b, `,"links":`...), c.WithProfile(links))
+	b = wire.AppendLinks(append(b, `,"links":`...), selection.WithProfile(c.Call, links))
 	b = append(append(append(b, `,"point":{"lon":`...), page.Number(*p.lon)...), `,"lat":`...)
 	b = append(append(append(b, page.Number(*p.lat)...), `,"crs":"`...), p.crs.URI()...)
 	return append(b, `"}}`...)

@@ -255,7 +255,7 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		if also != nil {
 			asked = cql2.And{words, also}
 		}
-		e, err := cql2.Check(asked, server.SchemaOf(coll, c.Zone()))
+		e, err := cql2.Check(asked, queryable.Schema(coll, c.Zone()))
 		if err != nil {
 			return g, err
 		}

@@ -11,6 +11,7 @@ import (
 	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/server/points"
+	"grense/internal/server/selection"
 )
 
 // surface holds what the handlers of all routes share.
@@ -60,7 +61,7 @@ func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, p *p
 				"division and its distance.",
 			Data: true,
 			Params: []*server.Param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime,
-				server.ParamProfile},
+				selection.ParamProfile},
 			New: newLookupParams, Formats: []media.Format{media.GeoJSON, media.HTML},
 			Schema: server.SchemaNamed("lookup"), Stream: s.stream(s.lookup), Kept: true, Form: s.form(s.lookupForm)},
 		{Path: "/search", Op: "search", After: "lookup", Tag: "Data", Summary: "Search in all collections",

@@ -22,6 +22,7 @@ import (
 	"grense/internal/server/limit"
 	"grense/internal/server/media"
 	"grense/internal/server/page"
+	"grense/internal/server/selection"
 	"grense/internal/server/styles"
 	"grense/internal/server/tiles"
 	"grense/internal/server/wire"
@@ -251,8 +252,8 @@ func (c *call) read(m *render.Map, v *view, in part) error {
 		if asks[set] == nil {
 			sets = append(sets, set)
 		}
-		asks[set] = append(asks[set], tile.Query{Collection: l.Collection.ID, Filter: l.Items().Query.Filter,
-			AsOf: l.Collection.Moment(l.Items().Query.AsOf), Properties: l.Items().Properties})
+		asks[set] = append(asks[set], tile.Query{Collection: l.Collection.ID, Filter: selection.Of(l).Query.Filter,
+			AsOf: l.Collection.Moment(selection.Of(l).Query.AsOf), Properties: selection.Of(l).Properties})
 	}
 	cellX, cellY := v.cell()
 	reach := orb.Point{cellX * float64(v.reach), cellY * float64(v.reach)}

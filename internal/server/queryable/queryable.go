@@ -222,3 +222,22 @@ var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset":
 	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true,
 	"resulttype": true, "q": true, "filter": true, "filter-lang": true,
 	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
+
+// public is the schema for filters of clients: it lacks hidden properties.
+type public struct {
+	*store.Collection
+	zone *time.Location
+}
+
+// Schema returns the schema of a collection for filters of clients, with times in a zone.
+func Schema(coll *store.Collection, zone *time.Location) cql2.Schema { return public{coll, zone} }
+
+// Zone returns the time zone of the service.
+func (p public) Zone() *time.Location { return p.zone }
+
+func (p public) Property(name string) (cql2.Type, bool) {
+	if x, ok := p.Find(name); ok && x.Hidden {
+		return 0, false
+	}
+	return p.Collection.Property(name)
+}

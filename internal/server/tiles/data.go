@@ -16,6 +16,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -218,7 +219,7 @@ func (c *call) layerIDs() []string {
 func (c *call) contentKey() string {
 	ids := strings.Join(c.layerIDs(), ",")
 	for _, l := range c.tiles().layers {
-		if at := l.Collection.Moment(l.Items().Query.AsOf); !at.IsZero() { // set also if no datetime is requested
+		if at := l.Collection.Moment(selection.Of(l).Query.AsOf); !at.IsZero() { // set also if no datetime is requested
 			ids += "@" + strconv.FormatInt(at.Unix(), 36)
 		}
 	}
@@ -233,8 +234,8 @@ func (c *call) contentKey() string {
 func (c *call) buildTile(set *tile.Set, at tile.Tile) (*encodedTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
-		ask.Layers = append(ask.Layers, tile.Query{Collection: l.Collection.ID, Filter: l.Items().Query.Filter,
-			AsOf: l.Collection.Moment(l.Items().Query.AsOf), Properties: l.Items().Properties})
+		ask.Layers = append(ask.Layers, tile.Query{Collection: l.Collection.ID, Filter: selection.Of(l).Query.Filter,
+			AsOf: l.Collection.Moment(selection.Of(l).Query.AsOf), Properties: selection.Of(l).Properties})
 	}
 	ok, err := c.mayHold(set, at)
 	if err != nil {

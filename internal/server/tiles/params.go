@@ -6,13 +6,14 @@ import (
 
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/selection"
 	"grense/internal/style"
 	"grense/openapi"
 )
 
 // tileFilters are the parameters that select the content of a tile.
-var tileFilters = []*server.Param{server.ParamDatetime, server.ParamDatetimeAlias, server.ParamFilter,
-	server.ParamFilterLang, server.ParamFilterCRS, server.ParamProperties}
+var tileFilters = []*server.Param{selection.ParamDatetime, selection.ParamDatetimeAlias, selection.ParamFilter,
+	selection.ParamFilterLang, selection.ParamFilterCRS, selection.ParamProperties}
 
 var paramCollections = &server.Param{Name: "collections", Shared: "tile-collections", Define: defineCollections,
 	Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between " +

@@ -20,6 +20,7 @@ import (
 	"grense/internal/server/media"
 	"grense/internal/server/page"
 	"grense/internal/server/schema"
+	"grense/internal/server/selection"
 	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
@@ -53,7 +54,7 @@ func (p *tileParams) setLayers(c *server.Call, colls []*store.Collection) {
 	for i, coll := range colls {
 		at := *c
 		at.Collection, at.Values = coll, nil
-		at.Params = server.NewItemsParams(&at)
+		at.Params = selection.New(&at)
 		p.layers[i] = &at
 	}
 }
@@ -65,6 +66,11 @@ func (p *tileParams) collections() []*store.Collection {
 		colls[i] = at.Collection
 	}
 	return colls
+}
+
+// Complete completes the queries of all layers.
+func (p *tileParams) Complete(*server.Call) error {
+	return p.Each(func(at *server.Call) error { return selection.Of(at).Complete(at) })
 }
 
 // Each calls fn for each layer and joins the faults of all. A fault that only some layers have begins with their ids.

@@ -1,32 +1,32 @@
-package server
+package selection
 
 import (
 	"slices"
-	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/queryable"
 	"grense/internal/store"
 )
 
 // filtering builds the filter of a call from its parameters.
-type filtering struct{ *Call }
+type filtering struct{ *server.Call }
 
-// finishQuery completes the query from all parsed parameters.
-func (c filtering) finishQuery(p *ItemsParams) error {
+// Complete completes the query from all parsed parameters.
+func (p *Params) Complete(c *server.Call) error {
 	if p.Norwegian {
 		p.Query.SortBy = slices.Clone(p.Query.SortBy) // the slice may belong to the catalog
 		for i := range p.Query.SortBy {
 			p.Query.SortBy[i].Norwegian = true
 		}
 	}
-	return c.buildFilter(p)
+	return filtering{c}.buildFilter(p)
 }
 
 // buildFilter joins bbox, datetime, name=value, q and filter with AND.
-func (c filtering) buildFilter(asked *ItemsParams) error {
+func (c filtering) buildFilter(asked *Params) error {
 	and, faults := c.plainFilters(asked)
 	if asked.Terms != nil {
 		s := cql2.Search{Props: c.Collection.SearchNames(), Terms: asked.Terms}
@@ -43,7 +43,7 @@ func (c filtering) buildFilter(asked *ItemsParams) error {
 		if err != nil {
 			bad := problem.Of(err).Faults
 			for i := range bad {
-				if c.Route.readsFilter(c.Request) {
+				if c.Route.ReadsFilter(c.Request) {
 					bad[i].In = "body"
 				}
 			}
@@ -71,7 +71,7 @@ func (c filtering) buildFilter(asked *ItemsParams) error {
 }
 
 // plainFilters returns the conditions of bbox, datetime and name=value, and their faults.
-func (c filtering) plainFilters(asked *ItemsParams) (and cql2.And, faults []problem.Fault) {
+func (c filtering) plainFilters(asked *Params) (and cql2.And, faults []problem.Fault) {
 	if asked.HasBBox {
 		b, err := cql2.ParseBBox(asked.Bbox, asked.BboxCRS)
 		if err != nil {
@@ -115,7 +115,7 @@ func (c filtering) condition(x *queryable.Condition) (cql2.Expr, error) {
 }
 
 // parseFilter parses filter, after filter-lang and filter-crs.
-func (c filtering) parseFilter(p *ItemsParams) (cql2.Expr, error) {
+func (c filtering) parseFilter(p *Params) (cql2.Expr, error) {
 	as := cql2.Reading{CRS: p.filterCRS, Zone: c.Zone()}
 	var e cql2.Expr
 	var err error
@@ -127,41 +127,33 @@ func (c filtering) parseFilter(p *ItemsParams) (cql2.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e, err = cql2.Check(e, SchemaOf(c.Collection, c.Zone())); err != nil {
+	if e, err = cql2.Check(e, queryable.Schema(c.Collection, c.Zone())); err != nil {
 		return nil, cql2.Locate(err, p.filter)
 	}
 	return e, nil
 }
 
-// public is the schema for filters of clients: it lacks hidden properties.
-type public struct {
-	*store.Collection
-	zone *time.Location
-}
-
-// SchemaOf returns the schema of a collection for filters of clients, with times in a zone.
-func SchemaOf(coll *store.Collection, zone *time.Location) cql2.Schema { return public{coll, zone} }
-
-// Zone returns the time zone of the service.
-func (p public) Zone() *time.Location { return p.zone }
-
-// Zone returns the time zone of the service: the configured one, Europe/Oslo for data with a place-name register, or
-// UTC.
-func (c *Call) Zone() *time.Location { return c.s.ZoneOf(c.Catalog) }
-
-func (s *Kit) ZoneOf(cat *store.Catalog) *time.Location {
+// selectVersions sets the version to query: the current one without datetime, or the one at a time or the beginning of
+// a date. For an interval it returns false, since all versions in it are features; so too for collections without
+// versions, where datetime is a condition.
+func (c filtering) selectVersions(p *Params) (selected bool) {
+	if server.IsPlain(c.Collection) {
+		return false
+	}
 	switch {
-	case s.zone != nil:
-		return s.zone
-	case HasRegister(cat):
-		return s.Oslo
+	case !p.hasTime:
+		p.Query.AsOf = c.Now()
+	case p.interval:
+		p.VersionIDs = p.versions != profileVersions
+		p.told = profileVersions
+		if p.VersionIDs {
+			p.told = profileUnique
+		}
+		return false
+	default:
+		p.Query.AsOf = store.Asked(p.from.In(c.Zone()))
+		c.Began = p.Query.AsOf // other parts of a page are of that time, too
 	}
-	return time.UTC
-}
-
-func (p public) Property(name string) (cql2.Type, bool) {
-	if x, ok := p.Find(name); ok && x.Hidden {
-		return 0, false
-	}
-	return p.Collection.Property(name)
+	p.VersionIDs, p.told = p.versions == profileUnique, p.versions
+	return true
 }

@@ -1,12 +1,23 @@
-package server
+package selection
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
 	"grense/api/ogcapi"
+	"grense/internal/server"
 	"grense/internal/server/media"
 	"grense/internal/store"
+)
+
+var versionProfiles = []string{profileUnique, profileVersions}
+
+// Profiles of responses with several versions of a feature. The first is the default for intervals, since clients
+// expect unique ids.
+const (
+	profileUnique   = "versions-as-features-unique-ids"
+	profileVersions = "versions-as-features"
 )
 
 // profileBase is the start of the identifiers of profiles (OGC 23-058r2, 13; OGC 21-045r1, 14).
@@ -24,7 +35,7 @@ func profileName(id string) string {
 }
 
 // ProfileLinks returns links to the profiles of a GeoJSON response. Other representations have none.
-func (c *Call) ProfileLinks() []ogcapi.Link {
+func ProfileLinks(c *server.Call) []ogcapi.Link {
 	p, ok := c.Params.(Profiled)
 	if c.Format.F != media.GeoJSON.F || !ok {
 		return nil
@@ -44,22 +55,33 @@ func (c *Call) ProfileLinks() []ogcapi.Link {
 
 // profilesOf returns the profiles for a collection.
 func profilesOf(coll *store.Collection) []string {
-	if IsVersioned(coll) {
+	if server.IsVersioned(coll) {
 		return append(slices.Clip(profiles), versionProfiles...)
 	}
 	return profiles
 }
 
 // WithProfile returns the links in the body of a GeoJSON document, which include its profile if one was requested.
-func (c *Call) WithProfile(links []ogcapi.Link) []ogcapi.Link {
+func WithProfile(c *server.Call, links []ogcapi.Link) []ogcapi.Link {
 	if len(c.Values["profile"]) == 0 {
 		return links
 	}
-	return append(links, c.ProfileLinks()...)
+	return append(links, ProfileLinks(c)...)
 }
 
 // MembersEncoder encodes the members of GeoJSON features.
 type MembersEncoder interface {
 	Want() store.Want
 	AppendMembers(dst []byte, f *store.Feature) ([]byte, error)
+}
+
+// WriteLosses sets the header Format-Losses: what the format cannot hold, and a requested profile that it does not
+// have, which is not an error (OGC 23-058r2, 13, profile-negotiation).
+func WriteLosses(c *server.Call, h http.Header, losses ...string) {
+	if p, ok := c.Params.(Profiled); ok && c.Format.F != media.GeoJSON.F && *p.ProfileParam() != "" {
+		losses = append(losses, "the profile "+*p.ProfileParam()+", which f=json has")
+	}
+	if len(losses) > 0 {
+		h.Set("Format-Losses", strings.Join(losses, "; "))
+	}
 }
