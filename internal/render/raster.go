@@ -14,11 +14,6 @@ import (
 // bandPixels is the number of pixels painted at a time. It limits the memory besides the picture.
 const bandPixels = 1 << 21
 
-// Image paints a drawing. It ends early, with the context's error, where ctx ends.
-func (d *Drawing) Image(ctx context.Context) (*image.RGBA, error) {
-	return d.paint(ctx, image.NewRGBA(image.Rect(0, 0, d.Width, d.Height)))
-}
-
 // canvas returns a transparent picture for the drawing, in the memory of one that put has returned.
 func (d *Drawing) canvas() (img *image.RGBA, put func()) {
 	b := canvases.Get().(*[]byte)
@@ -30,7 +25,7 @@ func (d *Drawing) canvas() (img *image.RGBA, put func()) {
 // canvases are the pixels of pictures that are not in use.
 var canvases = sync.Pool{New: func() any { return new([]byte) }}
 
-// paint paints a drawing on a transparent picture of its size.
+// paint paints a drawing on a transparent picture of its size. It ends early, with the context's error, where ctx ends.
 func (d *Drawing) paint(ctx context.Context, img *image.RGBA) (*image.RGBA, error) {
 	if d.ground != nil {
 		paint(img.Pix, *d.ground)
