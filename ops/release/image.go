@@ -117,7 +117,10 @@ func (r *release) layer(t target) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"NOTICE", "README.md"} {
+	for _, name := range []string{"NOTICE", "README.md", "LICENSE"} {
+		if _, err := os.Stat(filepath.Join(r.root, name)); err != nil && name == "LICENSE" {
+			continue // not chosen yet
+		}
 		if err := r.add(tw, "usr/share/doc/grense/"+name, filepath.Join(r.root, name), false); err != nil {
 			return nil, err
 		}
