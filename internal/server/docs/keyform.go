@@ -119,8 +119,12 @@ func (c *call) keyPage(w http.ResponseWriter, status int, message string) error 
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", server.VaryKeyed)
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
+	next := c.Params.(*keyParams).next
+	if !ours(next, c.Root) {
+		next = "" // it would not be followed, and may be anything
+	}
 	plain, err := c.RenderPage(&page.Page{Name: "key", Title: c.Text("key.title"),
-		Data: keyView{Message: message, Next: c.Params.(*keyParams).next, HasKey: server.CookieKey(c.Request) != ""}})
+		Data: keyView{Message: message, Next: next, HasKey: server.CookieKey(c.Request) != ""}})
 	if err != nil {
 		return err
 	}
