@@ -77,9 +77,9 @@ func TestEveryLanguageHasItsNameAndLocale(t *testing.T) {
 // How texts are named in templates and in Go; the last two build names from a part known only at run time.
 var (
 	usedInTemplate = regexp.MustCompile(`\.T "([^"]+)"`)
-	usedInGo       = regexp.MustCompile(`(?:\.[tT]ext\(|\.T\(|keyPage\([^"\n]*)"([^"]+)"[,)]`)
+	usedInGo       = regexp.MustCompile(`(?:\.[tT]ext\((?:lang, )?|\.T\(|keyPage\([^"\n]*)"([^"]+)"[,)]`)
 	builtInPage    = regexp.MustCompile(`\.T \(printf "([^"%]*)%[sd]([^"]*)"`)
-	builtInGo      = regexp.MustCompile(`\.[tT]ext\(fmt\.Sprintf\("([^"%]*)%[sd]([^"]*)"`)
+	builtInGo      = regexp.MustCompile(`\.[tT]ext\((?:lang, )?fmt\.Sprintf\("([^"%]*)%[sd]([^"]*)"`)
 )
 
 // goFiles returns the paths of the Go files below a folder.

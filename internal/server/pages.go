@@ -30,7 +30,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	}
 	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.Root, c.Base(),
 		c.s.Version
-	p.LangAsked, p.Zone, p.MapCaption = c.Values.Get("lang"), c.Zone(), c.Text(mapCaption(c.Collection))
+	p.LangAsked, p.Zone, p.MapCaption = c.Values.Get("lang"), c.Zone(), mapCaption(c.Lang, c.Collection)
 	p.Feedback, p.Contact = c.s.feedback(), c.s.Config.Service.Contact
 	p.Invented, p.Register = invented(c.Catalog, c.Collection), HasRegister(c.Catalog)
 	p.Formats, p.Languages, p.Preview = nil, nil, c.Base()+"/preview.png"
@@ -61,20 +61,20 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	return c.s.pages.Render(p)
 }
 
-// mapCaption returns the message with the caption of maps of a collection, by its kind of geometry.
-func mapCaption(coll *store.Collection) string {
+// mapCaption returns the caption of maps of a collection, by its kind of geometry.
+func mapCaption(lang string, coll *store.Collection) string {
 	if coll == nil || coll.Geometry == nil {
-		return "map.caption"
+		return page.Text(lang, "map.caption")
 	}
 	switch d, known := style.Dimensions[coll.Geometry.Type]; {
 	case !known:
-		return "map.caption-mixed"
+		return page.Text(lang, "map.caption-mixed")
 	case d == 0:
-		return "map.caption-points"
+		return page.Text(lang, "map.caption-points")
 	case d == 1:
-		return "map.caption-lines"
+		return page.Text(lang, "map.caption-lines")
 	}
-	return "map.caption"
+	return page.Text(lang, "map.caption")
 }
 
 // Crumbs returns the breadcrumb trail of a page below the named page.
