@@ -155,7 +155,11 @@ func (c Drawing) Refine(coll *store.Collection, at Scale, rows []store.Row, outs
 				return err
 			}
 			fine = draw.NewShared(outs[i].Title, outs[i].Lang, g)
-			fine.ID, fine.Color = outs[i].ID, outs[i].Color
+			fine.ID = outs[i].ID
+			// outs may be from before the borders were shared, without colours
+			if fine.Color, err = o.Shared.Color(r.ID); err != nil {
+				return err
+			}
 			putOutline(c.maps.outlines, o.keyOf(r), fine)
 		}
 		outs[i] = fine
