@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"grense/internal/await"
 )
 
 // configured serves the demo with a configuration file, whose text set changes.
@@ -48,14 +49,24 @@ func (r *running) metric(t *testing.T, name string) string {
 	return ""
 }
 
+// awaitMetric waits until a metric has a value: a server counts an answer and a reload after the client or the log
+// has seen it.
+func (r *running) awaitMetric(t *testing.T, name, want string) {
+	t.Helper()
+	await.Success(t, name, func() error {
+		if got := r.metric(t, name); got != want {
+			return fmt.Errorf("%q, want %q", got, want)
+		}
+		return nil
+	})
+}
+
 func TestReloadTakesOverChangedSettings(t *testing.T) {
 	t.Parallel()
 	r, set := configured(t, "service: {title: First}\n")
 	r.get(t, "/?f=json", "")
 	const landings = `grense_requests_total{operation="getLandingPage",status="200"}`
-	if got := r.metric(t, landings); got != "1" {
-		t.Errorf("%s %s, want 1", landings, got)
-	}
+	r.awaitMetric(t, landings, "1")
 	set("service: {title: Second}\nlog_format: json\nsoap: {max_hits: 7}\n" +
 		"collections: {fylker: {id: counties, title: Counties}}\n")
 	r.hup(t, "reloaded")
@@ -73,12 +84,8 @@ func TestReloadTakesOverChangedSettings(t *testing.T) {
 		!strings.Contains(body, "Counties") {
 		t.Errorf("a collection has its new id and title: %d %s", code, body)
 	}
-	if got := r.metric(t, landings); got != "2" {
-		t.Errorf("counters do not go on: %s %s, want 2", landings, got)
-	}
-	if got := r.metric(t, `grense_reloads_total{outcome="ok"}`); got != "1" {
-		t.Errorf("reloads: %s, want 1", got)
-	}
+	r.awaitMetric(t, landings, "2")
+	r.awaitMetric(t, `grense_reloads_total{outcome="ok"}`, "1")
 }
 
 func TestAnInvalidConfigurationKeepsSettingsAndData(t *testing.T) {
@@ -95,9 +102,7 @@ func TestAnInvalidConfigurationKeepsSettingsAndData(t *testing.T) {
 	if _, body := r.get(t, "/readyz", ""); !strings.Contains(body, "reload") {
 		t.Errorf("/readyz: %s", body)
 	}
-	if got := r.metric(t, `grense_reloads_total{outcome="failed"}`); got != "1" {
-		t.Errorf("failed reloads: %s, want 1", got)
-	}
+	r.awaitMetric(t, `grense_reloads_total{outcome="failed"}`, "1")
 	set("service: {title: Third}\n")
 	r.hup(t, "reloaded")
 	if _, body := r.get(t, "/readyz", ""); body != "ok\n" {
@@ -171,11 +176,7 @@ func TestReloadChangesTheLevelOfTheLogAndWhatItHasOfRequests(t *testing.T) {
 	r.stderr.await(t, "path=/nowhere ")
 	set("log_level: error\n")
 	r.reload <- syscall.SIGHUP
-	for end := time.Now().Add(patience); r.metric(t, `grense_reloads_total{outcome="ok"}`) != "3"; {
-		if time.Now().After(end) {
-			t.Fatal("the server does not reload")
-		}
-	}
+	r.awaitMetric(t, `grense_reloads_total{outcome="ok"}`, "3")
 	r.get(t, "/nothing", "")
 	r.stop()
 	r.exit(t) // so that all lines are written
