@@ -81,29 +81,64 @@ func TestAcceptProxies(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("proxies run in make accept")
 	}
+	for name, p := range proxies {
+		example := proxyExamples(t, name)[0]
+		for _, strips := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, strips %v", name, strips), func(t *testing.T) {
+				checkProxy(t, p, example, strips)
+			})
+		}
+	}
+}
+
+// TestAcceptProxyOfAUnixSocket joins the two examples of nginx: the server of the first, the location of the second.
+func TestAcceptProxyOfAUnixSocket(t *testing.T) {
+	if os.Getenv("GRENSE_ACCEPT") == "" {
+		t.Skip("proxies run in make accept")
+	}
+	examples := proxyExamples(t, "nginx")
+	pass := regexp.MustCompile(`proxy_pass \S+;`)
+	if len(examples) != 2 || !pass.MatchString(examples[1]) {
+		t.Fatalf("docs/run/proxies.md has %d examples of nginx, want a second with a location", len(examples))
+	}
+	dir, err := os.MkdirTemp("", "grense-") // whose path is short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "grense.sock")
+	location := strings.ReplaceAll(pass.FindString(examples[1]), "/run/grense/grense.sock", socket)
+	checkProxy(t, proxies["nginx"], pass.ReplaceAllLiteralString(examples[0], location), false,
+		"--addr", "unix:"+socket)
+}
+
+// proxyExamples returns the examples of a proxy in docs/run/proxies.md.
+func proxyExamples(t *testing.T, name string) (examples []string) {
+	t.Helper()
 	page, err := os.ReadFile(rootPath(t, "docs", "run", "proxies.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range proxies {
-		m := regexp.MustCompile("(?s)```" + name + "\n(.*?)```").FindSubmatch(page)
-		if m == nil {
-			t.Fatalf("docs/run/proxies.md has no example of %s", name)
-		}
-		for _, strips := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, strips %v", name, strips), func(t *testing.T) {
-				program, err := exec.LookPath(p.program)
-				if err != nil {
-					t.Skipf("NOT TESTED: %s, since there is none; install the Debian package", p.program)
-				}
-				s := serve(t, []string{"GRENSE_BASE_URL=https://example.org/divisions",
-					"GRENSE_TRUSTED_PROXIES=127.0.0.1"})
-				x := &proxied{t: t, s: s, addr: freeAddress(t), strips: strips}
-				x.start(program, p, string(m[1]))
-				x.check()
-			})
-		}
+	for _, m := range regexp.MustCompile("(?s)```"+name+"\n(.*?)```").FindAllSubmatch(page, -1) {
+		examples = append(examples, string(m[1]))
 	}
+	if examples == nil {
+		t.Fatalf("docs/run/proxies.md has no example of %s", name)
+	}
+	return examples
+}
+
+// checkProxy serves with args behind a proxy, and asks through it.
+func checkProxy(t *testing.T, p proxyConf, example string, strips bool, args ...string) {
+	program, err := exec.LookPath(p.program)
+	if err != nil {
+		t.Skipf("NOT TESTED: %s, since there is none; install the Debian package", p.program)
+	}
+	s := serve(t, []string{"GRENSE_BASE_URL=https://example.org/divisions",
+		"GRENSE_TRUSTED_PROXIES=127.0.0.1"}, args...)
+	x := &proxied{t: t, s: s, addr: freeAddress(t), strips: strips}
+	x.start(program, p, example)
+	x.check()
 }
 
 // proxied is a server behind a proxy.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -153,7 +154,7 @@ func start(t testing.TB, s *serving, settings []string, args ...string) *serving
 func (s *serving) awaitData(t testing.TB) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		res, err := http.Get("http://" + s.addr + "/readyz")
+		res, err := s.client().Get("http://" + s.host() + "/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,6 +170,26 @@ func (s *serving) awaitData(t testing.TB) {
 		}
 	}
 	t.Fatalf("serve does not open its data:\n%s", s.logged(t))
+}
+
+// host is the address as URLs have it: that of a Unix socket is localhost.
+func (s *serving) host() string {
+	if strings.HasPrefix(s.addr, "unix:") {
+		return "localhost"
+	}
+	return s.addr
+}
+
+// client connects to addr, which may be a Unix socket.
+func (s *serving) client() *http.Client {
+	path, ok := strings.CutPrefix(s.addr, "unix:")
+	if !ok {
+		return http.DefaultClient
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	return &http.Client{Transport: &http.Transport{DialContext: dial}}
 }
 
 type logLine struct {
