@@ -122,7 +122,7 @@ func (x *indexes) attach(c *conn) error {
 	if f == nil {
 		return nil
 	}
-	if err := c.exec("ATTACH ? AS idx", fileURI(f.path, "mode=ro&immutable=1")); err != nil {
+	if err := c.attach(f.path, "idx"); err != nil {
 		x.file.CompareAndSwap(f, nil)
 		return nil
 	}
@@ -248,7 +248,8 @@ func (x *indexes) add(r *revision, path, name string, t indexed) error {
 		return err
 	}
 	for _, sql := range [...]string{
-		"PRAGMA encoding='" + utf8Texts + "'", "PRAGMA journal_mode=MEMORY", "PRAGMA synchronous=OFF", "BEGIN",
+		"PRAGMA encoding='" + utf8Texts + "'", "PRAGMA journal_mode=MEMORY", "PRAGMA synchronous=OFF",
+		"PRAGMA cache_size=-4096", "BEGIN", // rows are written in order
 		"CREATE TABLE IF NOT EXISTS tables (n INTEGER PRIMARY KEY, name TEXT NOT NULL)",
 	} {
 		if err := w.exec(sql); err != nil {

@@ -270,6 +270,7 @@ func (f *openedFile) keepSurvey(s *Store, side *sideFile) {
 	c.interrupt(context.Background())
 	c.exec("PRAGMA shrink_memory") // a failure costs memory only
 	c.survey, f.survey = nil, nil
+	c.beside = s.pagesBeside()
 	c.first = func(c *conn) error { return errors.Join(s.limitPages(c), side.attach(c)) }
 	f.pool.add(c)
 }
@@ -427,18 +428,30 @@ func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.first = s.limitPages
+	c.first, c.beside = s.limitPages, s.pagesBeside()
 	return c, nil
 }
 
-// limitPages limits the page cache of a connection.
+// limitPages limits the page cache for the main database of a connection.
 func (s *Store) limitPages(c *conn) error {
 	kib := pageCache
-	if n := s.options.PageCache; n > 0 {
-		kib = strconv.FormatInt(max(512, min(16<<10, n>>10/int64(s.options.MaxConns+1))), 10)
+	if n := s.pages(); n > 0 {
+		kib = strconv.FormatInt(max(512, min(16<<10, n/2)), 10)
 	}
 	return c.exec("PRAGMA cache_size=-" + kib)
 }
+
+// pagesBeside is the size of the page cache for an attached database, of which a connection has two: at most SQLite's
+// default, in KiB.
+func (s *Store) pagesBeside() int64 {
+	if n := s.pages(); n > 0 {
+		return max(256, min(2000, n/4))
+	}
+	return 0
+}
+
+// pages is the size of the page caches of a connection in KiB; 0 if nothing bounds them.
+func (s *Store) pages() int64 { return s.options.PageCache >> 10 / int64(s.options.MaxConns+1) }
 
 // unserved are layers without drafts.
 type unserved struct{ hidden, bookkeeping []string }

@@ -227,12 +227,12 @@ func (x *sideIndex) missing(id int64) error {
 	return x.w.c.exec("INSERT INTO "+x.miss+" VALUES (?)", id)
 }
 
-// attach attaches the side file to a connection as schema side, without locks, since nobody writes to it. f may be nil.
+// attach attaches the side file to a connection as schema side. f may be nil.
 func (f *sideFile) attach(c *conn) error {
 	if f == nil {
 		return nil
 	}
-	if err := c.exec("ATTACH ? AS side", fileURI(f.path, "mode=ro&immutable=1")); err != nil {
+	if err := c.attach(f.path, "side"); err != nil {
 		return fmt.Errorf("gpkg: side file: %w", err)
 	}
 	return nil

@@ -48,6 +48,7 @@ type conn struct {
 	// used by readTable while all layers are read, since SQLite scans all tables for each; nil: ask SQLite
 	survey *schemaList
 	index  *indexFile // attached as schema idx; nil: none
+	beside int64      // size of the page cache of each attached database in KiB; 0: SQLite's default
 	likes  likes
 	blob   []byte                       // buffer for a geometry
 	trace  func(sql string, args []any) // called for each statement; may be nil
@@ -136,6 +137,15 @@ func (c *conn) prepareSchema() error {
 // pageCache is the size of a connection's page cache in KiB. SQLite's default of 2 MB is too small for a national
 // register.
 const pageCache = "16384"
+
+// attach attaches a database without locks, since nobody writes to it.
+func (c *conn) attach(path, schema string) error {
+	err := c.exec("ATTACH ? AS "+schema, fileURI(path, "mode=ro&immutable=1"))
+	if err == nil && c.beside > 0 {
+		err = c.exec(fmt.Sprintf("PRAGMA %s.cache_size=-%d", schema, c.beside))
+	}
+	return err
+}
 
 // openAnother opens a database with a known text encoding. It reads the schema only on first use, since that takes a
 // second and tens of megabytes for thousands of tables.
