@@ -75,8 +75,9 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	}
 	fmt.Fprintf(version, "%s\n%s", r.fingerprint, settings)
 	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
-	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
 	for _, l := range r.layers {
+		// the columns that each statement verifies may be those of after the fingerprint
+		stamp := sha256.Sum256(fmt.Append(nil, r.fingerprint, string(settings), l.table.columnsSum))
 		l.rev, l.run = binary.BigEndian.Uint64(stamp[:]), s.run
 		l.warn = func(column string) {
 			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null",

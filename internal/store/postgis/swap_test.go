@@ -364,3 +364,78 @@ func TestASnapshotShowsNoRowsThatItsRowSecurityHides(t *testing.T) {
 		snap.Close()
 	}
 }
+
+// TestNamesThatChangeWhileDefinitionsAreReadDoNotShareRevisions: columns exchange their names in the middle of each
+// reading of the definitions, as often as it is repeated. Values under other names have other revisions, since what is
+// made of them is cached.
+func TestNamesThatChangeWhileDefinitionsAreReadDoNotShareRevisions(t *testing.T) {
+	t.Parallel()
+	url := base(t, "CREATE TABLE ting (id INT PRIMARY KEY, a TEXT, b TEXT, geom geometry(Point, 4326)); "+
+		"INSERT INTO ting VALUES (1, 'a', 'b', 'SRID=4326;POINT(10 60)'); CREATE TABLE gate AS SELECT 1 AS n")
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	// A reading stops within the statement that reads the columns, at the lock that the table gate has then.
+	run(t, url, "ALTER FUNCTION postgis_typmod_type(int) RENAME TO typmod_type; "+
+		"CREATE FUNCTION postgis_typmod_type(x int) RETURNS text LANGUAGE plpgsql AS $$ "+
+		"BEGIN PERFORM pg_advisory_xact_lock(n) FROM gate; RETURN typmod_type(x); END $$")
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := c.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	const swap = "ALTER TABLE ting RENAME a TO c; ALTER TABLE ting RENAME b TO a; " +
+		"ALTER TABLE ting RENAME c TO b; "
+	exec("SELECT pg_advisory_lock(1)")
+	reloaded := make(chan error, 1)
+	go func() { reloaded <- s.Reload(context.Background()) }()
+	swaps := 0
+	for over := false; ; swaps++ {
+		eventually(t, "the definitions are being read", func() bool {
+			select {
+			case err := <-reloaded:
+				reloaded <- err
+				over = true
+			default:
+			}
+			return over || len(lines(t, url, "SELECT 'x' FROM pg_locks WHERE locktype = 'advisory' AND "+
+				"NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())")) > 0
+		})
+		if over {
+			break
+		}
+		run(t, url, "BEGIN; "+swap+"COMMIT")
+		exec("SELECT pg_advisory_lock($1)", swaps+2)
+		exec("UPDATE gate SET n = $1", swaps+2)
+		exec("SELECT pg_advisory_unlock($1)", swaps+1)
+	}
+	if err := <-reloaded; err != nil {
+		t.Fatal(err)
+	}
+	exec("SELECT pg_advisory_unlock_all()")
+	values, revisions := map[any]uint64{}, map[uint64]any{}
+	for range 2 {
+		p, err := s.Page(t.Context(), store.Query{Collection: "ting", Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Fetch(t.Context(), "ting", p.Rows, store.Want{}, func(f *store.Feature) error {
+			values[f.Values[1]], revisions[p.Rows[0].Rev] = p.Rows[0].Rev, f.Values[1]
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, url, "BEGIN; "+swap+"COMMIT")
+		if err := s.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(values) != 2 || len(revisions) != 2 {
+		t.Errorf("after %d swaps: %v under the revisions %v", swaps, values, revisions)
+	}
+}
