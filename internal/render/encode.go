@@ -13,7 +13,7 @@ func (d *Drawing) PNG(ctx context.Context) ([]byte, error) {
 	if _, err := d.paint(ctx, img); err != nil {
 		return nil, err
 	}
-	return appendPNG(make([]byte, 0, 64<<10), img)
+	return appendPNG(nil, img)
 }
 
 // JPEG encodes a drawing as JPEG. Transparent parts become white.

@@ -18,25 +18,28 @@ const (
 type paletted struct {
 	pixels  []byte
 	palette []uint32 // premultiplied: red is the lowest byte, opacity the highest
+
+	counts, exact, merged table // of the reduction
 }
 
-// reduce returns a picture with a palette. Where it has more than 256 colours, those of antialiased edges are merged
-// that differ by less than 16 in each channel. ok is false where too many remain.
-func reduce(img *image.RGBA) (p paletted, ok bool) {
-	flat := flatColors(img)
-	p.pixels = make([]byte, len(img.Pix)/4)
+// reduce makes p of a picture. Where it has more than 256 colours, those of antialiased edges are merged that differ by
+// less than 16 in each channel. It returns false where too many remain.
+func (p *paletted) reduce(img *image.RGBA) bool {
+	flat := p.flatColors(img)
+	n := len(img.Pix) / 4
+	p.pixels = slices.Grow(p.pixels[:0], n)[:n]
 	for _, same := range [...]uint32{0xffffffff, 0xf8f8f8f8, 0xf0f0f0f0} { // bits in which merged colours agree
 		if p.fill(img, flat, same) {
-			return p, true
+			return true
 		}
 	}
-	return p, false
+	return false
 }
 
 // flatColors returns the most frequent colours of areas.
-func flatColors(img *image.RGBA) (list []uint32) {
+func (p *paletted) flatColors(img *image.RGBA) (list []uint32) {
 	const most = 2048
-	var counts table
+	counts := &p.counts
 	counts.reset(most)
 	pixels := len(img.Pix) / 4
 	before, run := uint32(0), int32(-1) // nothing is before the first
@@ -77,7 +80,7 @@ func flatColors(img *image.RGBA) (list []uint32) {
 // fill sets the palette and the pixels. It returns false where there are too many colours that differ in some bits.
 func (p *paletted) fill(img *image.RGBA, flat []uint32, same uint32) bool {
 	p.palette = append(p.palette[:0], flat...)
-	var exact, merged table // entries, plus one
+	exact, merged := &p.exact, &p.merged // entries, plus one
 	exact.reset(mostEntries)
 	merged.reset(mostEntries)
 	for i, v := range flat {
@@ -122,9 +125,13 @@ type table struct {
 	used   int
 }
 
-// reset makes a table for so many colours, a power of two.
+// reset empties a table for so many colours, a power of two, which is the same each time.
 func (t *table) reset(most int) {
-	t.colors, t.values, t.mask = make([]uint32, 4*most), make([]int32, 4*most), uint32(4*most-1)
+	if t.values == nil {
+		t.colors, t.values, t.mask = make([]uint32, 4*most), make([]int32, 4*most), uint32(4*most-1)
+	}
+	clear(t.values)
+	t.used = 0
 }
 
 // at returns the number of a colour. The caller may set it, once for each colour.

@@ -26,7 +26,10 @@ const (
 // appendPNG appends a picture as PNG: with a palette where it has few colours (reduce), and without opacity where it is
 // opaque. Rows without a palette are written as the difference from the one above, which suits areas of one colour.
 func appendPNG(dst []byte, img *image.RGBA) ([]byte, error) {
-	few, isFew := reduce(img)
+	p := packers.Get().(*packer)
+	defer packers.Put(p)
+	few := &p.few
+	isFew := few.reduce(img)
 	kind, size := byte(pngRGBA), 4
 	switch {
 	case isFew:
@@ -41,10 +44,8 @@ func appendPNG(dst []byte, img *image.RGBA) ([]byte, error) {
 	if isFew {
 		dst = palette(dst, few.palette)
 	}
-	var data bytes.Buffer
-	z := packers.Get().(*zlib.Writer)
-	defer packers.Put(z)
-	z.Reset(&data)
+	p.data.Reset()
+	p.zlib.Reset(&p.data)
 	row, above, line := make([]byte, size*w), make([]byte, size*w), make([]byte, 1+size*w)
 	for y := range h {
 		if isFew {
@@ -56,14 +57,14 @@ func appendPNG(dst []byte, img *image.RGBA) ([]byte, error) {
 			subtract(line[1:], row, above)
 			row, above = above, row
 		}
-		if _, err := z.Write(line); err != nil {
+		if _, err := p.zlib.Write(line); err != nil {
 			return nil, err
 		}
 	}
-	if err := z.Close(); err != nil {
+	if err := p.zlib.Close(); err != nil {
 		return nil, err
 	}
-	return chunk(chunk(dst, "IDAT", data.Bytes()), "IEND", nil), nil
+	return chunk(chunk(dst, "IDAT", p.data.Bytes()), "IEND", nil), nil
 }
 
 // subtract sets dst to the differences of the bytes of two slices of its length, eight at a time (Warren, Hacker's
@@ -80,13 +81,20 @@ func subtract(dst, a, b []byte) {
 	}
 }
 
-// packers are the compressors that are not in use.
+// packer is the memory for writing a PNG.
+type packer struct {
+	few  paletted
+	zlib *zlib.Writer
+	data bytes.Buffer
+}
+
+// packers are those that are not in use.
 var packers = sync.Pool{New: func() any {
 	z, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
 	if err != nil { // the level is one of theirs
 		panic(err)
 	}
-	return z
+	return &packer{zlib: z}
 }}
 
 // chunk appends a chunk of a PNG.

@@ -172,6 +172,13 @@ func (b *band) gather(c color.NRGBA) {
 	b.shape.spans(func(y, from, to int, cover uint32) {
 		at := y * b.width
 		covered, layer := b.covered[at+from:at+to], b.layer[4*(at+from):4*(at+to)]
+		for cover == 255 && len(covered) >= 8 && binary.LittleEndian.Uint64(covered) == 0 { // eight pixels at a time
+			binary.LittleEndian.PutUint64(covered, math.MaxUint64)
+			for i := range 4 {
+				binary.LittleEndian.PutUint64(layer[8*i:], uint64(one)<<32|uint64(one))
+			}
+			covered, layer = covered[8:], layer[32:]
+		}
 		for x, before := range covered {
 			k := min(cover, uint32(255-before))
 			switch k {

@@ -10,6 +10,8 @@ import (
 	"context"
 	"image/color"
 	"math"
+	"math/bits"
+	"sync"
 
 	"grense/internal/style"
 )
@@ -126,6 +128,8 @@ func Draw(ctx context.Context, m *Map) (*Drawing, error) {
 		d.Ratio = 1
 	}
 	d.asked.Get = d.get
+	d.edges = edgeSets.Get().(*edgeSet)
+	defer edgeSets.Put(d.edges)
 	var labels []*label
 	for _, l := range m.Rules {
 		if !l.At(m.Zoom) {
@@ -135,6 +139,7 @@ func Draw(ctx context.Context, m *Map) (*Drawing, error) {
 			return nil, err
 		}
 		features := m.Sources[l.SourceLayer]
+		l = l.Fixed(m.Zoom)
 		var err error
 		switch l.Type {
 		case "background":
@@ -168,7 +173,7 @@ type drawer struct {
 	ctx   context.Context
 	at    *Feature      // the current one; nil: none
 	asked style.Feature // the same for the style
-	edges edgeSet
+	edges *edgeSet
 	runs  []Point // of lines, in one piece
 }
 
@@ -281,7 +286,14 @@ func (d *drawer) outline(l *style.Rules, features []Feature, dash []float64,
 	}
 	at := map[key]*strokes{}
 	var list []*strokes
-	d.edges.reset()
+	positions := 0
+	for i := range features {
+		for _, p := range features[i].Parts {
+			positions += len(p)
+		}
+	}
+	d.edges.reset(positions / 2) // most edges are shared by two
+	d.runs = make([]Point, 0, positions/2)
 	err := d.each(l, features, func(f *Feature) {
 		if f.Kind == Points {
 			return
@@ -388,12 +400,20 @@ type edgeSet struct {
 	used  int
 }
 
+// edgeSets are those that are not in use.
+var edgeSets = sync.Pool{New: func() any { return &edgeSet{} }}
+
 // edge joins two positions, the lesser first. The zero edge marks an empty slot.
 type edge struct{ a, b uint64 }
 
-func (s *edgeSet) reset() {
+// reset empties the set and makes room for n edges.
+func (s *edgeSet) reset(n int) {
+	size := 1 << bits.Len(uint(2*n))
+	if cap(s.slots) < size {
+		s.slots = make([]edge, size)
+	}
+	s.slots, s.used = s.slots[:size], 0
 	clear(s.slots)
-	s.used = 0
 }
 
 // add adds an edge; false when it is there already, or has no length.

@@ -126,7 +126,11 @@ func (s *shape) spans(fn func(y, from, to int, cover uint32)) {
 				}
 				cells[i] = 0
 				sum += v
-				now := uint32(min(max(sum, -sum), 1)*255 + .5)
+				whole := sum
+				if whole < 0 {
+					whole = -whole
+				}
+				now := min(uint32(whole*255+.5), 255)
 				if now == cover {
 					continue
 				}

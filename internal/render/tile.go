@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 )
 
 // errTile reports a vector tile that cannot be read.
@@ -83,7 +84,7 @@ func readLayer(sources map[string][]Feature, b []byte, place func(x, y int32) Po
 	if err != nil {
 		return err
 	}
-	list := sources[name]
+	list := slices.Grow(sources[name], len(messages))
 	for _, m := range messages {
 		var f Feature
 		var geometry []byte

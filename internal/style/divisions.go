@@ -83,6 +83,7 @@ type Drawing struct {
 	Source string // id of the source of all layers
 	Theme  Theme
 	Fonts  bool // the names are in Go Regular and Go Bold; else in the fonts of the map library
+	Still  bool // for a picture: no area is hovered over or selected
 }
 
 // Divisions returns the layers that draw data: areas in four quiet colours, below the borders of lower levels, those
@@ -213,6 +214,9 @@ func (m *divisions) area(i int, x Data) {
 		colors = append(colors, float64(n), c)
 	}
 	stated := func(otherwise any) any {
+		if m.Still {
+			return otherwise
+		}
 		return []any{"case", state("selected"), m.selected, state("hover"), m.hover, otherwise}
 	}
 	paint := Values{"fill-color": stated(append(colors, m.plain))}
@@ -231,9 +235,15 @@ func (m *divisions) area(i int, x Data) {
 func (m *divisions) border(i int, x Data) {
 	zoom, shade := room(x, borderRoom), m.shade(i)
 	widths := [3][4]float64{{0.5, 0.9, 1.9, 3.5}, {0.4, 0.6, 1, 2.2}, {0.3, 0.4, 0.7, 1.5}}[shade]
-	width := func(w float64) any { return []any{"case", state("selected"), w + 1.2, w} }
+	stated := func(selected, otherwise any) any {
+		if m.Still {
+			return otherwise
+		}
+		return []any{"case", state("selected"), selected, otherwise}
+	}
+	width := func(w float64) any { return stated(w+1.2, w) }
 	paint := Values{
-		"line-color": []any{"case", state("selected"), m.chosen, m.lines[shade]},
+		"line-color": stated(m.chosen, m.lines[shade]),
 		"line-width": byZoom(3, width(widths[0]), 6, width(widths[1]), 9, width(widths[2]), 14, width(widths[3])),
 	}
 	from := 0.0

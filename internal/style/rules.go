@@ -46,6 +46,19 @@ func (s *Style) Rules() ([]*Rules, error) {
 	return list, nil
 }
 
+// Fixed returns the layer for drawing at one zoom. It evaluates values that are equal for all features once.
+func (r *Rules) Fixed(zoom float64) *Rules {
+	fixed := *r
+	fixed.values = make(map[string]Expr, len(r.values))
+	for name, e := range r.values {
+		if !e.feature {
+			e = constant(e.Eval(zoom, nil))
+		}
+		fixed.values[name] = e
+	}
+	return &fixed
+}
+
 // At reports whether the layer is shown at a zoom.
 func (r *Rules) At(zoom float64) bool {
 	return zoom >= r.MinZoom && (r.MaxZoom == 0 || zoom < r.MaxZoom)

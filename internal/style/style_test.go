@@ -229,3 +229,74 @@ func TestWhatContainsOthersIsAnUpperLevel(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestFixedLayersHaveTheValuesOfTheirZoom: values that depend on the zoom alone no longer change with it, and values
+// of features still do with these.
+func TestFixedLayersHaveTheValuesOfTheirZoom(t *testing.T) {
+	t.Parallel()
+	r := rules(t, `{"id":"l","type":"line","source":"a","source-layer":"x","filter":["has","n"],"paint":{
+		"line-width":["interpolate",["linear"],["zoom"],0,1,4,5],
+		"line-opacity":["match",["get","n"],1,0.5,1],
+		"line-color":["interpolate",["linear"],["zoom"],0,"#000",2,["match",["get","n"],1,"#fff","#f00"]]}}`)
+	fixed := r.Fixed(2)
+	if fixed.PerFeature("line-width") || !fixed.PerFeature("line-opacity") || !fixed.Has("line-color") ||
+		fixed.Has("line-blur") {
+		t.Error("other values depend on features, or are set")
+	}
+	for n := range int64(3) {
+		f := &style.Feature{Get: func(string) any { return n }}
+		for _, zoom := range []float64{2, 3} {
+			if got, want := fixed.Number("line-width", zoom, f), 3.0; got != want {
+				t.Errorf("zoom %g: width %g, want %g", zoom, got, want)
+			}
+		}
+		if got, want := fixed.Number("line-opacity", 2, f), r.Number("line-opacity", 2, f); got != want {
+			t.Errorf("%d: opacity %g, want %g", n, got, want)
+		}
+		if got, want := fixed.Color("line-color", 2, f), r.Color("line-color", 2, f); got != want {
+			t.Errorf("%d: colour %v, want %v", n, got, want)
+		}
+		if got := fixed.Number("line-blur", 2, f); got != 0 || !fixed.Shows(2, f) {
+			t.Errorf("%d: no default, or not shown", n)
+		}
+	}
+	if r.Number("line-width", 3, nil) != 4 {
+		t.Error("the layer itself has changed")
+	}
+}
+
+// TestStillStylesAreThoseWithoutHoverAndSelection in every theme, and need no feature state.
+func TestStillStylesAreThoseWithoutHoverAndSelection(t *testing.T) {
+	t.Parallel()
+	for _, theme := range style.Themes {
+		list := func(still bool) []*style.Rules {
+			s := &style.Style{Version: 8, Layers: style.Divisions(norway, style.Drawing{Theme: theme, Still: still})}
+			text, err := json.Marshal(s.Layers)
+			if err != nil || strings.Contains(string(text), "feature-state") == still {
+				t.Errorf("%s, still %v: %v: %s", theme, still, err, text)
+			}
+			out, err := s.Rules()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		moving, still := list(false), list(true)
+		f := &style.Feature{ID: "1",
+			Get: func(name string) any { return map[string]any{style.ColorIndex: int64(2)}[name] }}
+		for i, r := range still {
+			for zoom := range 14 {
+				at := float64(zoom)
+				for _, name := range []string{"fill-color", "line-color"} {
+					if got, want := r.Color(name, at, f), moving[i].Color(name, at, f); got != want {
+						t.Errorf("%s, %s at %d: %v, want %v", r.ID, name, zoom, got, want)
+					}
+				}
+				got, want := r.Number("line-width", at, f), moving[i].Number("line-width", at, f)
+				if r.Has("line-width") && got != want {
+					t.Errorf("%s, width at %d: %g, want %g", r.ID, zoom, got, want)
+				}
+			}
+		}
+	}
+}

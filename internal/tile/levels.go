@@ -308,7 +308,11 @@ func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
 // begin loads what draw needs, and selects features by the filter.
 func (d *drawing) begin(ctx context.Context, in store.Reader) (err error) {
 	d.low, d.high = d.frame.box()
-	if d.records, err = d.l.records(d.q.Properties); err != nil {
+	properties := d.q.Properties
+	if properties == nil && d.q.Titled {
+		properties = []string{d.c.TitleProperty}
+	}
+	if d.records, err = d.l.records(properties); err != nil {
 		return err
 	}
 	if d.shown, err = d.l.points(); err != nil {

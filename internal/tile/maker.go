@@ -124,6 +124,8 @@ type Query struct {
 	Filter     cql2.Expr // checked against the collection (cql2.Check); nil selects all
 	AsOf       time.Time // as in store.Query
 	Properties []string  // as in store.Want; each feature also has its id as IDKey
+	// Titled means that of the properties only the title is needed, as for pictures. Others may be there as well
+	Titled bool
 }
 
 // chooses reports whether the query may exclude features of the collection.

@@ -2,6 +2,7 @@ package tile_test
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -129,5 +130,53 @@ func TestMarginsOfWindowsHaveLabelsAlone(t *testing.T) {
 	}
 	if labels[0] == 0 || labels[0] != labels[1] {
 		t.Errorf("%d labels without a margin, %d with one", labels[0], labels[1])
+	}
+}
+
+// TestTitledQueriesReadNoOtherProperties: areas have their id, title and colour alone, and labels are the same.
+func TestTitledQueriesReadNoOtherProperties(t *testing.T) {
+	t.Parallel()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	set := find(t, "utm33n")
+	ready(t, m, st, set.ID, "kommuner")
+	w, ok := set.Window(orb.Bound{Min: orb.Point{100_000, 6_500_000}, Max: orb.Point{400_000, 6_800_000}}, 500, 0)
+	if !ok {
+		t.Fatal("no window")
+	}
+	read := func(titled bool) map[string]*mvt.Layer {
+		made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Window: w,
+			Layers: []tile.Query{{Collection: "kommuner", Titled: titled}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers, err := mvt.Unmarshal(made.Data)
+		if err != nil || len(layers) != 2 {
+			t.Fatalf("%d layers, %v", len(layers), err)
+		}
+		return map[string]*mvt.Layer{layers[0].Name: layers[0], layers[1].Name: layers[1]}
+	}
+	all, titled := read(false), read(true)
+	if !reflect.DeepEqual(all["kommuner_label"], titled["kommuner_label"]) {
+		t.Error("the labels differ")
+	}
+	for i, f := range titled["kommuner"].Features {
+		whole := all["kommuner"].Features[i]
+		if f.ID != whole.ID || !reflect.DeepEqual(f.Geometry, whole.Geometry) {
+			t.Fatalf("feature %v is drawn otherwise", f.ID)
+		}
+		if len(whole.Properties) <= 3 {
+			t.Fatalf("%v has no other properties", whole.Properties)
+		}
+		want := map[string]any{}
+		for _, name := range []string{"id", "navn", "color_index"} {
+			if v, ok := whole.Properties[name]; ok {
+				want[name] = v
+			}
+		}
+		if !reflect.DeepEqual(map[string]any(f.Properties), want) {
+			t.Fatalf("%v, want %v", f.Properties, want)
+		}
 	}
 }

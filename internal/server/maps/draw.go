@@ -253,7 +253,8 @@ func (c *call) read(m *render.Map, v *view, in part) error {
 			sets = append(sets, set)
 		}
 		asks[set] = append(asks[set], tile.Query{Collection: l.Collection.ID, Filter: selection.Of(l).Query.Filter,
-			AsOf: l.Collection.Moment(selection.Of(l).Query.AsOf), Properties: selection.Of(l).Properties})
+			AsOf:       l.Collection.Moment(selection.Of(l).Query.AsOf),
+			Properties: selection.Of(l).Properties, Titled: c.file == nil})
 	}
 	cellX, cellY := v.cell()
 	reach := orb.Point{cellX * float64(v.reach), cellY * float64(v.reach)}

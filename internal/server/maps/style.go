@@ -19,7 +19,7 @@ func (c *call) rules(v *view) ([]*style.Rules, error) {
 	}
 	data := styles.Data(c.Catalog, c.p.Collections(), c.s.Tiles, v.setOf)
 	s := &style.Style{Version: 8, Layers: style.Divisions(data,
-		style.Drawing{Theme: c.p.theme, Fonts: true})}
+		style.Drawing{Theme: c.p.theme, Fonts: true, Still: true})}
 	return s.Rules()
 }
 
