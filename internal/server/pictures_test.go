@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"math"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,6 +148,43 @@ func TestMapsAreTheSameInBothAxisOrders(t *testing.T) {
 	}
 }
 
+// TestMapsOfTheWorldShowWhatTheirCRSCan: a box that reaches beyond what a CRS can show is cut to that, also one across
+// the antimeridian.
+func TestMapsOfTheWorldShowWhatTheirCRSCan(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, x := range []struct {
+		crs, bbox string
+		west      [2]float64 // range of the west edge in metres
+		most      float64    // of the width
+		empty     bool       // the data lie elsewhere
+	}{
+		{"25833", "-180,-90,180,90", [2]float64{-2e7, -1e7}, 4e7, false},
+		{"25833", "11,59,10,60", [2]float64{-2e7, -1e6}, 4e7, false},
+		{"25833", "-100,50,60,80", [2]float64{-2e7, -1e6}, 4e7, false},
+		{"3857", "-180,-90,180,90", [2]float64{-20037509, -20037508}, 40075018, false},
+		{"3575", "170,60,-170,70", [2]float64{-1000, 1000}, 1.3e6, true},
+		{"3575", "-180,-90,180,90", [2]float64{-1.3e7, -9e6}, 2.6e7, false},
+		{"3035", "-180,20,180,90", [2]float64{-2e7, 3e6}, 4e7, false},
+	} {
+		path := "/collections/fylker/map?width=400&crs=EPSG:" + x.crs + "&bbox=" + x.bbox
+		r := a.get(path).wants(200)
+		v := strings.Split(r.Header.Get("Content-Bbox"), ",")
+		west, east := 0, 2
+		if x.crs == "3035" { // north first
+			west, east = 1, 3
+		}
+		low, err := strconv.ParseFloat(v[west], 64)
+		high, also := strconv.ParseFloat(v[east], 64)
+		if err != nil || also != nil || low < x.west[0] || low > x.west[1] || high-low > x.most {
+			t.Errorf("%s: Content-Bbox is %s", path, v)
+		}
+		if n := opaque(r.picture()); (n == 0) != x.empty {
+			t.Errorf("%s: %d pixels are drawn", path, n)
+		}
+	}
+}
+
 // TestMapsHaveNoGapsBetweenNeighbours: in the middle of the country no pixel shows the ground.
 func TestMapsHaveNoGapsBetweenNeighbours(t *testing.T) {
 	t.Parallel()
@@ -209,6 +247,21 @@ func TestNonsenseOfMapsIsRefused(t *testing.T) {
 			continue
 		}
 		if r.json()["faults"] == nil {
+			t.Errorf("%s: %s", query, r.Body)
+		}
+	}
+}
+
+// TestMapsThatWouldBeTooLargeNameTheCure of the parameter that makes them so.
+func TestMapsThatWouldBeTooLargeNameTheCure(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for query, cure := range map[string]string{
+		"bbox=0,59,30,60&height=4096":             "a smaller height",
+		"bbox=10,58,11,71&width=4096":             "a smaller width",
+		"bbox=10,58,11,71&scale-denominator=1000": "a smaller box, or a larger denominator",
+	} {
+		if r := a.get("/collections/fylker/map?" + query).wants(400); !strings.Contains(string(r.Body), cure) {
 			t.Errorf("%s: %s", query, r.Body)
 		}
 	}

@@ -99,14 +99,15 @@ func (c *call) checkPixels(v *view) error {
 	p := c.p
 	if v.width > mostPixels || v.height > mostPixels {
 		name, value := "scale-denominator", strconv.FormatFloat(p.scale, 'f', -1, 64)
+		cure := "a smaller box, or a larger denominator"
 		switch {
 		case p.width > 0:
-			name, value = "width", strconv.Itoa(p.width)
+			name, value, cure = "width", strconv.Itoa(p.width), "a smaller width, or another box"
 		case p.height > 0:
-			name, value = "height", strconv.Itoa(p.height)
+			name, value, cure = "height", strconv.Itoa(p.height), "a smaller height, or another box"
 		}
-		return problem.Invalidf(name, value, "the map would have %d by %d pixels, and may have %d by %d; ask for "+
-			"a smaller box, or a smaller scale", v.width, v.height, mostPixels, mostPixels)
+		return problem.Invalidf(name, value, "the map would have %d by %d pixels, and may have %d by %d; ask for %s",
+			v.width, v.height, mostPixels, mostPixels, cure)
 	}
 	if x, y := v.cell(); !finite(x, y, v.box.Min[0], v.box.Min[1]) || !(x > 0) || !(y > 0) {
 		return problem.Invalidf("bbox", problem.Clip(p.bbox), "the map has no area there; ask for a larger box")
@@ -279,20 +280,54 @@ func moved(b orb.Bound, from, to crs.ID) (orb.Bound, error) {
 		if to.Geographic() {
 			return b, nil
 		}
-		west, err := crs.EnvelopeOf(orb.Bound{Min: b.Min, Max: orb.Point{180, b.Max[1]}}, from, to)
-		if err != nil || to != crs.WebMercator {
+		west, err := envelope(orb.Bound{Min: b.Min, Max: orb.Point{180, b.Max[1]}}, from, to)
+		if err != nil {
 			return west, err
 		}
-		east, err := crs.EnvelopeOf(orb.Bound{Min: orb.Point{-180, b.Min[1]}, Max: orb.Point{b.Max[0] - 360, b.Max[1]}},
+		east, err := envelope(orb.Bound{Min: orb.Point{-180, b.Min[1]}, Max: orb.Point{b.Max[0] - 360, b.Max[1]}},
 			from, to)
-		west.Max[0] = east.Max[0] + world(to)
-		return west, err
+		switch {
+		case to == crs.WebMercator:
+			west.Max[0] = east.Max[0] + world(to)
+			return west, err
+		case endless(west):
+			return east, err
+		case endless(east):
+			return west, err
+		}
+		return west.Union(east), err
 	}
 	if crs.Same(from, to) {
 		return b, nil
 	}
-	return crs.EnvelopeOf(b, from, to)
+	return envelope(b, from, to)
 }
+
+// envelope returns the envelope of a box in another CRS: of what lies in the part of the earth that the CRS can show,
+// unless that is nothing.
+func envelope(b orb.Bound, from, to crs.ID) (orb.Bound, error) {
+	box, err := crs.EnvelopeOf(b, from, to)
+	shown := to.Regular()
+	if to == crs.WebMercator {
+		shown = to.Area()
+	}
+	if err != nil || to != crs.WebMercator && !endless(box) {
+		return box, err
+	}
+	deg, err := crs.EnvelopeOf(b, from, crs.CRS84)
+	if err != nil || shown.Contains(deg.Min) && shown.Contains(deg.Max) {
+		return box, err
+	}
+	deg = orb.Bound{Min: orb.Point{max(deg.Min[0], shown.Min[0]), max(deg.Min[1], shown.Min[1])},
+		Max: orb.Point{min(deg.Max[0], shown.Max[0]), min(deg.Max[1], shown.Max[1])}}
+	if !(deg.Min[0] < deg.Max[0] && deg.Min[1] < deg.Max[1]) {
+		return box, nil
+	}
+	return crs.EnvelopeOf(deg, crs.CRS84, to)
+}
+
+// endless reports whether an envelope in metres is larger than the earth, as those of boxes that have none.
+func endless(b orb.Bound) bool { return b.Max[0]-b.Min[0] > 1e9 }
 
 // world returns the length of the equator in units of a CRS whose x wraps around the earth; 0 for others.
 func world(id crs.ID) float64 {
