@@ -100,8 +100,7 @@ func Divisions(data []Data, d Drawing) []Layer {
 	}
 	for _, x := range data {
 		if x.Dimension == 1 {
-			m.add(x, "line", "line", "", x.ID, Values{"line-color": m.lines[1], "line-width": byZoom(4, 0.6, 14, 2)},
-				Values{"line-join": "round", "line-cap": "round"}, 0)
+			m.line(x)
 		}
 	}
 	for _, x := range data {
@@ -257,6 +256,15 @@ func (m *divisions) border(i int, x Data) {
 		paint["line-opacity"] = byZoom(before(zoom, 1), least, tenths(zoom+0.5), 1.0)
 	}
 	m.add(x, "line", "line", "", x.ID, paint, Values{"line-join": "round", "line-cap": "round"}, from)
+}
+
+// line draws lines, fainter where they have no room.
+func (m *divisions) line(x Data) {
+	paint := Values{"line-color": m.lines[1], "line-width": byZoom(4, 0.6, 14, 2)}
+	if zoom := room(x, borderRoom); zoom > 0 {
+		paint["line-opacity"] = byZoom(before(zoom, 2), 0.25, zoom, 1.0)
+	}
+	m.add(x, "line", "line", "", x.ID, paint, Values{"line-join": "round", "line-cap": "round"}, 0)
 }
 
 // label writes the names of level i, one for each area.

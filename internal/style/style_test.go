@@ -265,6 +265,24 @@ func TestFixedLayersHaveTheValuesOfTheirZoom(t *testing.T) {
 	}
 }
 
+// TestDenseLinesAreFaint on scales where they have no room; few lines never are.
+func TestDenseLinesAreFaint(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int][2]float64{900: {0.25, 1}, 1: {1, 1}, 100_000: {0.25, 0.25}} {
+		s := &style.Style{Version: 8, Layers: style.Divisions([]style.Data{{ID: "borders", Dimension: 1, Count: count,
+			Extent: 800}}, style.Drawing{Theme: style.Light})}
+		list, err := s.Rules()
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d layers, %v", len(list), err)
+		}
+		for i, zoom := range []float64{2, 5} {
+			if got := list[1].Number("line-opacity", zoom, nil); got != want[i] {
+				t.Errorf("%d lines at zoom %g: opacity %g, want %g", count, zoom, got, want[i])
+			}
+		}
+	}
+}
+
 // TestStillStylesAreThoseWithoutHoverAndSelection in every theme, and need no feature state.
 func TestStillStylesAreThoseWithoutHoverAndSelection(t *testing.T) {
 	t.Parallel()
