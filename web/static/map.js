@@ -119,6 +119,13 @@ const inside = (parts, extent) => {
   return best && { ...best, size: most };
 };
 
+// Sizes in pixels at zooms, as /style has them: widths of borders by level, and the radius of points.
+const BORDERS = [[3, .5, 6, .9, 9, 1.9, 14, 3.5], [3, .4, 6, .6, 9, 1, 14, 2.2], [3, .3, 6, .4, 9, .7, 14, 1.5]], POINTS = [4, 1.5, 14, 4];
+const sizeAt = (zoom, [low, size, ...rest]) => {
+  if (zoom <= low || !rest.length) return size;
+  return zoom >= rest[0] ? sizeAt(zoom, rest) : size + (rest[1] - size) * (zoom - low) / (rest[0] - low);
+};
+
 const path = (f) => {
   const p = new Path2D();
   for (const part of f.parts) {
@@ -322,7 +329,7 @@ export default async function start(figure) {
     g.strokeStyle = paint.line;
     g.lineWidth = .8 * at.res;
     g.stroke(shore);
-    const labels = new Map(), dots = seen.reduce((n, s) => n + s.t.layers.reduce((n, l) => n + l.points.length, 0), 0) > 1000 ? 1.2 : 2.5;
+    const labels = new Map(), z = zoomNow(), dots = seen.reduce((n, s) => n + s.t.layers.reduce((n, l) => n + l.points.length, 0), 0) > 1000 ? 1.2 : sizeAt(z, POINTS);
     for (const s of seen) {
       const edge = (l, r, c) => pixel(l.x + c * l.side, l.y - r * l.side).map((v) => Math.round(v * d));
       const [x0, y0] = edge(s.l, s.r, s.c), [x1, y1] = edge(s.l, s.r + 1, s.c + 1);
@@ -332,17 +339,26 @@ export default async function start(figure) {
       g.beginPath();
       g.rect(x0, y0, x1 - x0, y1 - y0);
       g.clip();
-      for (const l of s.t.layers) {
+      const into = (l) => {
         const k = s.from.l.side / at.res / l.extent;
         g.setTransform(k * d, 0, 0, k * d, fx * d, fy * d);
-        const upper = s.t.layers.length > 1 && l === s.t.layers[0];
+        return k;
+      };
+      for (const l of s.t.layers) {
+        into(l);
         g.fillStyle = paint.area;
         g.fill(l.areas);
         if (!l.about.ground) l.colours.forEach((p, i) => { g.fillStyle = paint["a" + i]; g.fill(p); });
         for (const f of l.features) if (chosen?.id === f.id && chosen.layer === l.name && f.kind === 3) { g.fillStyle = paint.here; g.fill(f.path); }
-        g.strokeStyle = upper ? paint.upper : paint.line;
-        g.lineWidth = (upper ? 1.6 : .8) / k;
+      }
+      for (const [i, l] of [...s.t.layers.entries()].reverse()) { // the upper levels last
+        const level = s.t.layers.length > 1 ? Math.min(i, 2) : 1;
+        g.strokeStyle = level ? paint.line : paint.upper;
+        g.lineWidth = sizeAt(z, BORDERS[level]) / into(l);
         g.stroke(l.areas);
+      }
+      for (const l of s.t.layers) {
+        const k = into(l);
         g.strokeStyle = paint.point;
         g.lineWidth = 1.2 / k;
         g.stroke(l.lines);
@@ -398,6 +414,9 @@ export default async function start(figure) {
       g.fillText(n.f.name, n.x, y);
     }
   };
+
+  // The zoom of map libraries at which the ground is as large.
+  const zoomNow = () => Math.log2(grid.degrees ? 360 / 512 / at.res : 78271.517 * (grid.mercator ? 1 : Math.max(Math.cos(at.y / 6378137), .1)) / at.res);
 
   const drawScale = () => {
     let metres = at.res;
