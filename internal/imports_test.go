@@ -41,8 +41,9 @@ var may = map[string]string{
 		"internal/store/sqlq internal/cql2 internal/store/gpkg/gpb internal/cql2/fold internal/geo/crs " +
 		"internal/geo/wkb internal/migrate migrations",
 	"internal/state": "internal/store",
-	"internal/store/postgis": "internal/state internal/cache internal/store internal/store/sqlq internal/cql2 " +
-		"internal/geo/crs internal/geo/wkb internal/migrate migrations",
+	"internal/store/postgis": "internal/store/postgis/conn internal/state internal/cache internal/store " +
+		"internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate migrations",
+	"internal/store/postgis/conn": "internal/cql2 internal/store internal/store/sqlq",
 	"internal/store/storetest": "internal/await internal/store internal/cql2 internal/cql2/fold internal/geo/crs " +
 		"internal/geo/wkb internal/sharedtest",
 	"internal/feature": "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +
@@ -183,8 +184,8 @@ var may = map[string]string{
 	"internal/sharedtest":            "",
 	"internal/await":                 "",
 	"internal/source": "internal/tempfile internal/cache internal/config internal/store " +
-		"internal/store/gpkg internal/store/postgis internal/ingest internal/format/input internal/demo " +
-		"internal/register internal/history internal/migrate",
+		"internal/store/gpkg internal/store/postgis internal/store/postgis/conn internal/ingest " +
+		"internal/format/input internal/demo internal/register internal/history internal/migrate",
 }
 
 func TestEachPackageImportsOnlyWhatTheHouseAllows(t *testing.T) {

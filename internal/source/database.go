@@ -7,6 +7,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/conn"
 )
 
 // IsDatabase reports whether a source is the address of a PostGIS database.
@@ -17,7 +18,7 @@ func IsDatabase(source string) bool {
 // Shown returns a source without passwords.
 func Shown(source string) string {
 	if IsDatabase(source) {
-		return postgis.Redact(source)
+		return conn.Redact(source)
 	}
 	return source
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/cql2"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -28,11 +29,11 @@ const (
 func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error {
 	var tables []*table
 	rows := map[uint32]int64{}
-	err := use(ctx, pool, func(c *pgxpool.Conn) (err error) {
+	err := conn.Use(ctx, pool, func(c *pgxpool.Conn) (err error) {
 		if tables, err = readTables(ctx, c); err != nil {
 			return err
 		}
-		return each(ctx, c, "SELECT oid, reltuples::bigint FROM pg_class WHERE relkind IN ('r', 'p', 'm')",
+		return conn.Each(ctx, c, "SELECT oid, reltuples::bigint FROM pg_class WHERE relkind IN ('r', 'p', 'm')",
 			func(r pgx.Rows) error {
 				var oid uint32
 				var n int64
@@ -89,7 +90,7 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	for j := range found {
 		to[j] = &found[j]
 	}
-	err := use(ctx, pool, func(c *pgxpool.Conn) error {
+	err := conn.Use(ctx, pool, func(c *pgxpool.Conn) error {
 		return c.QueryRow(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+t.quoted()).Scan(to...)
 	})
 	if err != nil {
@@ -261,19 +262,19 @@ func (t *table) serves(ctx context.Context, pool *pgxpool.Pool, c column, typ cq
 	}
 	sql, args := b.SQL()
 	var text []byte
-	err = use(ctx, pool, func(c *pgxpool.Conn) error {
-		if _, err := c.Exec(ctx, fmt.Sprintf(onlyIndexes, inTransactions(c)),
+	err = conn.Use(ctx, pool, func(c *pgxpool.Conn) error {
+		if _, err := c.Exec(ctx, fmt.Sprintf(onlyIndexes, conn.InTransactions(c)),
 			pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
-		return c.QueryRow(ctx, sql, bind(args)...).Scan(&text)
+		return c.QueryRow(ctx, sql, conn.Bind(args)...).Scan(&text)
 	})
 	if err != nil {
 		return "", err
 	}
 	var plans []struct{ Plan planNode }
 	if err := json.Unmarshal(text, &plans); err != nil || len(plans) == 0 {
-		return "", own(fmt.Errorf("postgis: a plan cannot be read: %s", text))
+		return "", conn.Own(fmt.Errorf("postgis: a plan cannot be read: %s", text))
 	}
 	index, whole := plans[0].Plan.index(u.order)
 	if whole {

@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -61,7 +62,7 @@ func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field
 			return "", err
 		}
 	}
-	err := each(ctx, c, "SELECT DISTINCT "+selectExpr(alias, f)+" FROM "+from, func(r pgx.Rows) error {
+	err := conn.Each(ctx, c, "SELECT DISTINCT "+selectExpr(alias, f)+" FROM "+from, func(r pgx.Rows) error {
 		if raw := r.RawValues()[0]; raw != nil && arrays {
 			items, arrays = store.ItemType(items, raw)
 		}
@@ -89,7 +90,7 @@ func membersOf(ctx context.Context, c *pgxpool.Conn, l *layer) ([][]store.Member
 		var m store.Members
 		sql := fmt.Sprintf("SELECT * FROM (SELECT %s AS x FROM %s AS %s LIMIT %d) AS s WHERE x IS NOT NULL LIMIT %d",
 			selectExpr(alias, l.fields[i]), l.source.Table, alias, rowsForMembers, store.SampledValues)
-		err := each(ctx, c, sql, func(r pgx.Rows) error {
+		err := conn.Each(ctx, c, sql, func(r pgx.Rows) error {
 			m.Add(r.RawValues()[0])
 			return nil
 		})

@@ -1,17 +1,16 @@
 package postgis
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -19,8 +18,8 @@ import (
 var errChanged = errors.New("postgis: the definition is another now")
 
 func (l *layer) changed(what string) error {
-	return own(fmt.Errorf("postgis: table %s is not what it was when it was read (%s): %w: %w", l.table.layer(), what,
-		store.ErrUnavailable, errChanged))
+	return conn.Own(fmt.Errorf("postgis: table %s is not what it was when it was read (%s): %w: %w", l.table.layer(),
+		what, store.ErrUnavailable, errChanged))
 }
 
 // expect describes a column of a result.
@@ -99,8 +98,8 @@ func (l *layer) placeExpr(noRows bool) string {
 			l.table.quoted(), column, l.srid, l.srid)
 	}
 	return fmt.Sprintf("(SELECT a.atttypid || ' ' || a.atttypmod || CASE %s WHEN 0 THEN '' ELSE ' moved' END FROM "+
-		"pg_attribute a WHERE a.attrelid = %d AND a.attname = '%s')",
-		system, l.table.oid, escapeQuotes(l.Geometry.Column))
+		"pg_attribute a WHERE a.attrelid = %d AND a.attname = %s)",
+		system, l.table.oid, conn.Literal(l.Geometry.Column))
 }
 
 // elsewhere is the result of layer.wkb for a geometry in another reference system than that of the layer.
@@ -112,33 +111,4 @@ func (l *layer) inSystem(wkb []byte) error {
 		return l.changed("a geometry is in another reference system")
 	}
 	return nil
-}
-
-// ask is retry for a query about a layer. If the result shows that the table has changed, it makes the poller read the
-// definitions again.
-func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error) error {
-	err := s.retry(context.WithValue(ctx, lazily{}, true), fn)
-	if err == nil {
-		return nil
-	}
-	pe, ok := errors.AsType[*pgconn.PgError](err)
-	if errors.Is(err, errChanged) || ok && (pe.Code[:2] == "42" || pe.Code == "3F000") {
-		s.doubt()
-	}
-	if ok && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) &&
-		(!l.plain && l.table.kind != 'p' || pe.Code[:2] == "22") && fails(pe.Code) {
-		s.doubt()
-		return fmt.Errorf("postgis: table %s cannot be read: %w: %w", l.table.layer(), store.ErrUnavailable, err)
-	}
-	return err
-}
-
-// fails reports whether an error code (PostgreSQL, appendix A) means that computing a view, or a foreign server, has
-// failed, rather than our statement.
-func fails(code string) bool {
-	switch code[:2] {
-	case "21", "22", "2F", "38", "39", "HV", "P0", "XX":
-		return true
-	}
-	return false
 }

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
 
 // Rows are sent in portions of this many rows, or about this many bytes.
@@ -47,7 +48,7 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 	}
 	if c.stored == "" {
 		if ours, err := w.migrated(ctx, name); err != nil {
-			return nil, explain(ctx, w.pool.Config().ConnConfig, err)
+			return nil, conn.Explain(ctx, w.pool, err)
 		} else if !ours {
 			return nil, fmt.Errorf("postgis: there is no table %q", name)
 		}
@@ -64,7 +65,7 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 		_, err = pgx.ForEachRow(rows, []any{&column, &typ}, func() error { found[column] = typ; return nil })
 	}
 	if err != nil {
-		return nil, explain(ctx, w.pool.Config().ConnConfig, err)
+		return nil, conn.Explain(ctx, w.pool, err)
 	}
 	for i, n := range columns {
 		if c.types[i] = found[n]; c.types[i] == "" {
@@ -114,7 +115,7 @@ func (c *copier) flush(ctx context.Context) error {
 	c.rows, c.bytes = c.rows[:0], 0
 	if err != nil {
 		return fmt.Errorf("postgis: table %q, up to row %d: %w", c.table, c.total,
-			explain(ctx, c.w.pool.Config().ConnConfig, err))
+			conn.Explain(ctx, c.w.pool, err))
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (c *copier) flush(ctx context.Context) error {
 func (w *Writer) flushAll(ctx context.Context) error {
 	for _, c := range w.copies {
 		if err := c.flush(ctx); err != nil {
-			return own(err)
+			return conn.Own(err)
 		}
 	}
 	return nil
@@ -181,7 +182,7 @@ func storedTime(t time.Time, typ string) any {
 }
 
 func storedText(s, typ string) (any, error) {
-	if !storable(s) {
+	if !conn.Storable(s) {
 		return nil, fmt.Errorf("the text %q is not UTF-8, or holds the character 0", s)
 	}
 	if typ != "date" && typ != "timestamptz" {

@@ -48,12 +48,3 @@ func Ways() (names []string) {
 	}
 	return names
 }
-
-// ForQuestions is how many connections of an address are for questions.
-func ForQuestions(url string) (int32, error) {
-	cfg, _, err := poolConfig(url, toAsk)
-	if err != nil {
-		return 0, err
-	}
-	return cfg.MaxConns, nil
-}

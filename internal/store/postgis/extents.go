@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store/postgis/conn"
 )
 
 // Surveys of tables are stored in a file (Options.Dir), so that large tables need not be read at startup. They may be
@@ -54,7 +56,7 @@ func (s *Store) extentsPath() string {
 		return ""
 	}
 	c := s.pool.Config().ConnConfig
-	sum := sha256.Sum256([]byte(target(c) + "\x00" + c.User))
+	sum := sha256.Sum256([]byte(conn.Target(c) + "\x00" + c.User))
 	return filepath.Join(s.options.Dir, "extents", fmt.Sprintf("%x.json", sum[:8]))
 }
 

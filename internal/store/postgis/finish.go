@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
 
 // finish sends the last rows, builds indexes and statistics, and renames the tables.
@@ -26,7 +27,7 @@ func (w *Writer) finish(ctx context.Context) error {
 	}
 	for _, c := range w.targets {
 		if err := w.index(ctx, c); err != nil {
-			return own(fmt.Errorf("postgis: collection %q: %w", c.ID, err))
+			return conn.Own(fmt.Errorf("postgis: collection %q: %w", c.ID, err))
 		}
 	}
 	var indexes []index
@@ -37,7 +38,7 @@ func (w *Writer) finish(ctx context.Context) error {
 		}
 		list, err := copied(ctx, name)
 		if err != nil {
-			return own(fmt.Errorf("postgis: table %q: %w", name, err))
+			return conn.Own(fmt.Errorf("postgis: table %q: %w", name, err))
 		}
 		indexes = append(indexes, list...)
 	}
@@ -366,7 +367,7 @@ func (w *Writer) verify(ctx context.Context) error {
 			return err
 		}
 		if got != n {
-			return own(fmt.Errorf("postgis: table %q holds %d rows after %d were written", name, got, n))
+			return conn.Own(fmt.Errorf("postgis: table %q holds %d rows after %d were written", name, got, n))
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -116,7 +117,7 @@ func (l *layer) id(id string) ([]any, bool) {
 
 // takes reports whether the part, which is not an integer, can have a value.
 func (p keyPart) takes(s string) bool {
-	return storable(s) && (p.field.Stored != sqlq.StoredUUID || sqlq.IsUUID(s))
+	return conn.Storable(s) && (p.field.Stored != sqlq.StoredUUID || sqlq.IsUUID(s))
 }
 
 // list returns the type of the array in which values of the part are looked up, and the expression that is compared

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/migrate"
+	"grense/internal/store/postgis/conn"
 )
 
 // Advice is something that a database or the role lacks, with the cure.
@@ -20,20 +21,20 @@ type Advice struct {
 
 // Inspect returns what Grense's own tables and the rights of the role lack in the database at url. It changes nothing.
 func Inspect(ctx context.Context, url string) (list []Advice, err error) {
-	pool, err := newPool(ctx, url, toAsk)
+	pool, err := conn.Open(ctx, url, conn.ForQueries)
 	if err != nil {
 		return nil, err
 	}
 	defer pool.Close()
 	i := &inspector{}
-	err = use(ctx, pool, func(c *pgxpool.Conn) error {
+	err = conn.Use(ctx, pool, func(c *pgxpool.Conn) error {
 		i.c = c
 		return i.inspect(ctx)
 	})
 	if err == nil {
 		err = i.columnsServed(ctx, pool)
 	}
-	return i.list, explain(ctx, pool.Config().ConnConfig, err)
+	return i.list, conn.Explain(ctx, pool, err)
 }
 
 // Migrate applies missing migrations to the schema grense, and creates the schema if necessary. It does not create
@@ -99,7 +100,7 @@ func (i *inspector) inspect(ctx context.Context) error {
 func (i *inspector) migrations(ctx context.Context) error {
 	known, err := migrate.PostGIS()
 	if err != nil {
-		return own(err)
+		return conn.Own(err)
 	}
 	var table, read bool
 	err = i.c.QueryRow(ctx,
@@ -166,7 +167,7 @@ func (i *inspector) tables(ctx context.Context) error {
 	const list = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		JOIN pg_type y ON y.oid = a.atttypid AND y.typname IN ('geometry', 'geography')
 		WHERE NOT c.relispartition AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'`
-	err := each(ctx, i.c, `SELECT DISTINCT quote_ident(n.nspname), quote_ident(n.nspname) || '.' || `+
+	err := conn.Each(ctx, i.c, `SELECT DISTINCT quote_ident(n.nspname), quote_ident(n.nspname) || '.' || `+
 		`quote_ident(c.relname), has_schema_privilege(n.oid, 'USAGE')`+list+`
 		AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')) ORDER BY 2`, func(rows pgx.Rows) error {
 		var schema, table string
@@ -182,8 +183,8 @@ func (i *inspector) tables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return each(ctx, i.c, `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), quote_ident(a.attname), `+
-		`c.reltuples::bigint`+list+`
+	return conn.Each(ctx, i.c, `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), `+
+		`quote_ident(a.attname), c.reltuples::bigint`+list+`
 		AND c.relkind IN ('r', 'm') AND c.reltuples >= 1000 AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
 		AND NOT EXISTS (SELECT 1 FROM pg_index x JOIN pg_class ic ON ic.oid = x.indexrelid JOIN pg_am m ON m.oid = ic.relam
 			WHERE x.indrelid = c.oid AND x.indisvalid AND m.amname IN ('gist', 'spgist', 'brin') AND a.attnum = ANY (x.indkey::int2[])) ORDER BY 1, 2`, func(rows pgx.Rows) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -188,10 +189,10 @@ func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 	case err != nil:
 		return err
 	case schema == nil:
-		return own(fmt.Errorf("postgis: the database %q has no PostGIS; let its owner run: CREATE EXTENSION postgis",
-			c.Conn().Config().Database))
+		return conn.Own(fmt.Errorf("postgis: the database %q has no PostGIS; let its owner run: "+
+			"CREATE EXTENSION postgis", c.Conn().Config().Database))
 	case !slices.Contains([]string{"public", "postgis", "extensions"}, *schema):
-		return own(fmt.Errorf(
+		return conn.Own(fmt.Errorf(
 			"postgis: the extension is in the schema %q; it is looked for in public, postgis and extensions", *schema))
 	}
 	return nil
@@ -201,7 +202,8 @@ func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	var list []*table
 	byOID := map[uint32]*table{}
-	err := each(ctx, c, tablesSQL+" ORDER BY n.nspname <> 'public', n.nspname, c.relname", func(rows pgx.Rows) error {
+	const order = " ORDER BY n.nspname <> 'public', n.nspname, c.relname"
+	err := conn.Each(ctx, c, tablesSQL+order, func(rows pgx.Rows) error {
 		t := &table{}
 		var kind string
 		var populated bool
@@ -215,7 +217,7 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, "WITH t(oid, schema, name, kind, comment, whole, populated) AS ("+tablesSQL+
+	err = conn.Each(ctx, c, "WITH t(oid, schema, name, kind, comment, whole, populated) AS ("+tablesSQL+
 		") SELECT oid, pg_relation_filenode(oid) FROM t WHERE pg_relation_filenode(oid) IS NOT NULL",
 		func(rows pgx.Rows) error {
 			var oid, file uint32
@@ -228,7 +230,7 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
+	err = conn.Each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
 		var x column
 		var oid uint32
 		var collation string
@@ -245,7 +247,7 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, indexedSQL, func(rows pgx.Rows) error {
+	err = conn.Each(ctx, c, indexedSQL, func(rows pgx.Rows) error {
 		var oid uint32
 		var name string
 		var pattern, own, code bool
@@ -271,8 +273,8 @@ const columnsSum = "sum((attnum + 7) * hashtext(attname::text)::bigint)"
 // read, since columns may be added. It is null if that is another table.
 func (t *table) columnsSumSQL() string {
 	return fmt.Sprintf("SELECT %s FROM pg_attribute WHERE attrelid = %d AND attnum BETWEEN 1 AND %d AND "+
-		"to_regclass('%s') = %[2]d::oid",
-		columnsSum, t.oid, t.lastColumn(), escapeQuotes(t.quoted()))
+		"to_regclass(%s) = %[2]d::oid",
+		columnsSum, t.oid, t.lastColumn(), conn.Literal(t.quoted()))
 }
 
 func (t *table) lastColumn() (n int16) {
@@ -289,7 +291,7 @@ func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID 
 	for _, t := range list {
 		oids, last = append(oids, t.oid), append(last, t.lastColumn())
 	}
-	return each(ctx, c, "SELECT t.oid, "+columnsSum+`::text FROM unnest($1::oid[], $2::int2[]) AS t(oid, last)
+	return conn.Each(ctx, c, "SELECT t.oid, "+columnsSum+`::text FROM unnest($1::oid[], $2::int2[]) AS t(oid, last)
 		JOIN pg_attribute ON attrelid = t.oid AND attnum BETWEEN 1 AND t.last GROUP BY t.oid`,
 		func(rows pgx.Rows) error {
 			var oid uint32
@@ -322,24 +324,6 @@ func (t *table) addIndex(name string, pattern, own, code bool) {
 	}
 }
 
-// each calls fn for each row of a result.
-func each(ctx context.Context, c *pgxpool.Conn, sql string, fn func(pgx.Rows) error, args ...any) error {
-	if err := settle(ctx, c); err != nil {
-		return err
-	}
-	rows, err := c.Query(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := fn(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // definition is one of our collections, and the time when it was written.
 type definition struct {
 	*store.Collection
@@ -353,7 +337,7 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, e
 	if err != nil || !there {
 		return defs, err
 	}
-	err = each(ctx, c, "SELECT id, definition::text, modified FROM grense.collection", func(rows pgx.Rows) error {
+	err = conn.Each(ctx, c, "SELECT id, definition::text, modified FROM grense.collection", func(rows pgx.Rows) error {
 		var id, text string
 		var at time.Time
 		if err := rows.Scan(&id, &text, &at); err != nil {
@@ -361,7 +345,7 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, e
 		}
 		d := &store.Collection{}
 		if err := json.Unmarshal([]byte(text), d); err != nil {
-			return own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
+			return conn.Own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
 		}
 		d.Invented = d.Description.MarkedInvented()
 		defs[d.Table] = definition{d, at.UTC()}

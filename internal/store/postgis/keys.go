@@ -8,12 +8,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store/postgis/conn"
 )
 
 // readKeys sets the keys of tables and views.
 func readKeys(ctx context.Context, c *pgxpool.Conn, list []*table) error {
 	byOID := map[uint32][][]int16{}
-	err := each(ctx, c, uniqueSQL, func(rows pgx.Rows) error {
+	err := conn.Each(ctx, c, uniqueSQL, func(rows pgx.Rows) error {
 		var oid uint32
 		var columns []int16
 		err := rows.Scan(&oid, &columns)
@@ -24,7 +26,7 @@ func readKeys(ctx context.Context, c *pgxpool.Conn, list []*table) error {
 		return err
 	}
 	views := map[uint32][]origin{}
-	err = each(ctx, c, viewsSQL, func(rows pgx.Rows) error {
+	err = conn.Each(ctx, c, viewsSQL, func(rows pgx.Rows) error {
 		var oid uint32
 		var query string
 		err := rows.Scan(&oid, &query)

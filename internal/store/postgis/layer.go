@@ -16,6 +16,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -24,16 +25,16 @@ type layer struct {
 	*store.Collection
 	source    *sqlq.Source
 	table     *table
-	parts     []keyPart  // columns of the feature id
-	text      bool       // the feature id is text; always so with several parts
-	sure      bool       // an index guarantees that ids are unique
-	srid      int        // of all geometries
-	stored    string     // column.stored of the geometry
-	anySystem bool       // the geometry column may have any reference system
-	stateExpr string     // stateOf(alias)
-	xmin      bool       // stateExpr is the system column xmin
-	rev       uint64     // version of the definition
-	run       *serverRun // part of row revisions; nil: not used
+	parts     []keyPart       // columns of the feature id
+	text      bool            // the feature id is text; always so with several parts
+	sure      bool            // an index guarantees that ids are unique
+	srid      int             // of all geometries
+	stored    string          // column.stored of the geometry
+	anySystem bool            // the geometry column may have any reference system
+	stateExpr string          // stateOf(alias)
+	xmin      bool            // stateExpr is the system column xmin
+	rev       uint64          // version of the definition
+	run       *conn.ServerRun // part of row revisions; nil: not used
 	fields    []*sqlq.Field
 	visible   []int               // indexes in Collection.Properties of those that are not hidden
 	unique    map[string]bool     // properties that are unique and never null

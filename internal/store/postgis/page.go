@@ -13,6 +13,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -243,7 +244,7 @@ const maxArguments = 60_000
 // compile compiles a filter. If the database does not accept its values, the filter becomes a residue.
 func compile(l *layer, e cql2.Expr) sqlq.Filter {
 	f := sqlq.Compile(sqlq.PostgreSQL{}, l.source, alias, e)
-	refused := func(a any) bool { s, ok := a.(string); return ok && !storable(s) }
+	refused := func(a any) bool { s, ok := a.(string); return ok && !conn.Storable(s) }
 	where, sure := f.Where.Args(), f.Sure.Args()
 	if slices.ContainsFunc(where, refused) || slices.ContainsFunc(sure, refused) ||
 		len(where)+len(sure) > maxArguments {
@@ -668,7 +669,7 @@ func (qu *pageQuery) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 	if !qu.where {
 		return nil
 	}
-	if err := settle(ctx, c); err != nil {
+	if err := conn.Settle(ctx, c); err != nil {
 		return err
 	}
 	var stored *string
@@ -688,7 +689,7 @@ func (qu *pageQuery) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
 	if !qu.cheap {
 		return false, count(ctx)
 	}
-	if err := settle(ctx, c); err != nil {
+	if err := conn.Settle(ctx, c); err != nil {
 		return false, err
 	}
 	inside := c.Conn().PgConn().TxStatus() != 'I'

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -128,12 +129,12 @@ func (s *Store) explain(ctx context.Context, q store.Query, all bool) (*store.Pl
 	st := w.statement(qu)
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {
 		plan.Steps = nil
-		return each(ctx, c, "EXPLAIN (COSTS OFF) "+st.sql, func(rows pgx.Rows) error {
+		return conn.Each(ctx, c, "EXPLAIN (COSTS OFF) "+st.sql, func(rows pgx.Rows) error {
 			var step string
 			err := rows.Scan(&step)
 			plan.Steps = append(plan.Steps, step)
 			return err
-		}, bind(st.args)...)
+		}, conn.Bind(st.args)...)
 	})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/storetest"
 )
 
@@ -28,7 +29,7 @@ func TestThroughAPooler(t *testing.T) {
 				"0.001, 60), 4258) FROM generate_series(1, 200) i")
 			through := storetest.Bouncer(t, url, mode, 8)
 			if _, err := postgis.Open(context.Background(), through, postgis.Options{}); !errors.Is(err,
-				postgis.ErrPooler) || !strings.Contains(err.Error(), "pool_mode=") {
+				conn.ErrPooler) || !strings.Contains(err.Error(), "pool_mode=") {
 				t.Errorf("without the recipe: %v", err)
 			}
 			s := openStore(t, through+"&pool_mode="+mode+"&pool_max_conns=6", postgis.Options{})

@@ -27,6 +27,7 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
 
 // Options configure how a database is opened. The zero value is usable.
@@ -65,7 +66,7 @@ type Store struct {
 	reported  string    // used by the poller: last reported fingerprint
 
 	versions atomic.Pointer[versionQueries]
-	run      *serverRun // of the pool; nil in a snapshot
+	run      *conn.ServerRun // of the pool; nil in a snapshot
 
 	pinned *pgxpool.Conn // in a snapshot, its connection for all queries; else nil
 
@@ -89,19 +90,19 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Poll == 0 {
 		o.Poll = 3 * time.Second
 	}
-	cfg, listens, err := poolConfig(url, toAsk)
+	cfg, listens, err := conn.Config(url, conn.ForQueries)
 	if err != nil {
 		return nil, err
 	}
-	run := &serverRun{}
-	if !isSeveral(cfg.ConnConfig) {
-		run.watch(cfg)
+	run := &conn.ServerRun{}
+	if !conn.IsSeveral(cfg.ConnConfig) {
+		run.Watch(cfg)
 	}
-	pool, err := connect(ctx, url, cfg)
+	pool, err := conn.Connect(ctx, url, cfg)
 	if err != nil {
 		return nil, err
 	}
-	signs, err := newPool(ctx, url, toProve)
+	signs, err := conn.Open(ctx, url, conn.ForReady)
 	if err != nil {
 		pool.Close()
 		return nil, err
@@ -132,12 +133,12 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 		if err == nil {
 			err = s.some(r)
 		}
-		err = refused(s.pool.Config().ConnConfig, err)
+		err = conn.Refused(s.pool, err)
 		if err == nil || !s.options.Wait || !errors.Is(err, store.ErrUnavailable) {
 			return r, err
 		}
 		s.options.Logger.Warn("the database cannot be reached; trying again", "database",
-			target(s.pool.Config().ConnConfig), "pause_seconds", pause.Seconds(), "err", err)
+			conn.Target(s.pool.Config().ConnConfig), "pause_seconds", pause.Seconds(), "err", err)
 		t := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -302,10 +303,10 @@ func (s *Store) Ready(ctx context.Context) error {
 		var one int
 		return c.QueryRow(ctx, "SELECT 1").Scan(&one)
 	}
-	err := retryIn(context.WithValue(ctx, atOnce{}, true), s.signs, sign)
-	if err != nil && isFull(err) && s.pool.Stat().TotalConns() > 0 {
+	err := conn.Retry(conn.AtOnce(ctx), s.signs, sign)
+	if err != nil && conn.IsFull(err) && s.pool.Stat().TotalConns() > 0 {
 		// the role has no further connection: share those of queries
-		err = retryIn(ctx, s.pool, sign)
+		err = conn.Retry(ctx, s.pool, sign)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -139,7 +140,7 @@ func (qu *pageQuery) holds(ctx context.Context, m *cql2.Matcher, r pgx.Rows) (bo
 		return true, nil
 	}
 	t, err := m.Eval(x)
-	return t == cql2.True, own(err)
+	return t == cql2.True, conn.Own(err)
 }
 
 // isSortedHere reports whether the database does not support the order.
@@ -182,7 +183,7 @@ func (qu *pageQuery) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 	}
 	rows, exists, err := qu.part(rows)
 	if err != nil {
-		return own(err)
+		return conn.Own(err)
 	}
 	qu.fill(p, rows, exists)
 	return nil
@@ -197,7 +198,7 @@ func (qu *pageQuery) rank(x *found, r pgx.Rows) error {
 	if x.rank = rank; !ok {
 		x.rank = cql2.RankWord + 1
 	}
-	return own(err)
+	return conn.Own(err)
 }
 
 // part returns the rows after the cursor in reading direction, one more than the limit if there are more. exists

@@ -2,7 +2,6 @@ package postgis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
 
 // snapshot is a view of the database in one transaction on one connection.
@@ -29,7 +29,7 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	x, err := s.snapshot(ctx)
 	if err != nil {
 		s.leave()
-		return nil, explain(ctx, s.pool.Config().ConnConfig, err)
+		return nil, conn.Explain(ctx, s.pool, err)
 	}
 	return x, nil
 }
@@ -38,12 +38,9 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) { return s.Snapshot(ctx) }
 
 func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
-	c, err := acquire(ctx, s.pool)
-	if errors.Is(err, store.ErrBusy) {
-		return nil, own(err)
-	}
+	c, err := conn.Acquire(ctx, s.pool)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoConnection, err)
+		return nil, err
 	}
 	r := s.current.Load()
 	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1,

@@ -15,6 +15,7 @@ import (
 	"grense/internal/migrate"
 	"grense/internal/state"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
 
 // ErrReadOnly reports that the role may not store keys in the database.
@@ -34,12 +35,12 @@ type stateDriver struct{ reads, writes *pgxpool.Pool }
 func OpenState(ctx context.Context, url string) (*state.DB, error) {
 	s := &stateDriver{}
 	var err error
-	if s.reads, err = newPool(ctx, url, toRead); err != nil {
+	if s.reads, err = conn.Open(ctx, url, conn.ForReading); err != nil {
 		return nil, err
 	}
 	s.writes = s.reads
-	if isSeveral(s.reads.Config().ConnConfig) {
-		if s.writes, err = newPool(ctx, url, toKeep); err != nil {
+	if conn.IsSeveral(s.reads.Config().ConnConfig) {
+		if s.writes, err = conn.Open(ctx, url, conn.ForState); err != nil {
 			s.reads.Close()
 			return nil, err
 		}
@@ -53,7 +54,7 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 		err = s.prepare(ctx)
 	}
 	if err != nil {
-		err = refused(s.reads.Config().ConnConfig, err)
+		err = conn.Refused(s.reads, err)
 		s.Close()
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 // prepare creates the table of keys on the primary. If that cannot be reached, a replica shows whether the role may.
 func (s *stateDriver) prepare(ctx context.Context) error {
 	err := s.do(ctx, s.writes, stateTime, prepareState)
-	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || isFull(err) {
+	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || conn.IsFull(err) {
 		return err
 	}
 	var may bool
@@ -89,7 +90,7 @@ func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
 	case err == nil && !may:
-		return true, own(ErrReadOnly)
+		return true, conn.Own(ErrReadOnly)
 	}
 	return true, err
 }
@@ -112,13 +113,13 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	case err != nil:
 		return err
 	case !may:
-		return own(ErrReadOnly)
+		return conn.Own(ErrReadOnly)
 	case follows:
-		return own(ErrNoPrimary)
+		return conn.Own(ErrNoPrimary)
 	}
 	list, err := migrate.PostGIS()
 	if err != nil {
-		return own(err)
+		return conn.Own(err)
 	}
 	tx, err := c.Begin(ctx)
 	if err != nil {
@@ -127,7 +128,7 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
 	if _, err := prepare(ctx, tx, list); err != nil {
 		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (pe.Code == "42501" || pe.Code == "25006") {
-			return own(ErrReadOnly)
+			return conn.Own(ErrReadOnly)
 		}
 		return err
 	}
@@ -154,7 +155,7 @@ func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx)
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			x := &stateTx{ctx: ctx, tx: tx}
 			if err := fn(x); err != nil && x.err == nil {
-				return own(err)
+				return conn.Own(err)
 			}
 			return x.err
 		})
@@ -166,13 +167,13 @@ func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Dur
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	fn := func(c *pgxpool.Conn) error { return do(ctx, c) }
-	err := use(ctx, pool, fn)
+	err := conn.Use(ctx, pool, fn)
 	pe, ok := errors.AsType[*pgconn.PgError](err)
-	if (errors.Is(err, errBroken) || ok && pe.Code == "25006") && ctx.Err() == nil {
+	if (errors.Is(err, conn.ErrBroken) || ok && pe.Code == "25006") && ctx.Err() == nil {
 		pool.Reset() // the server has gone or become read-only
-		err = use(ctx, pool, fn)
+		err = conn.Use(ctx, pool, fn)
 	}
-	return explain(ctx, pool.Config().ConnConfig, err)
+	return conn.Explain(ctx, pool, err)
 }
 
 // stateTx is a state.Tx. err is the first error that fn has not returned itself.

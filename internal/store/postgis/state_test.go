@@ -98,23 +98,3 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 		return err == nil && len(keys) == 0
 	})
 }
-
-// TestOneServerWithTLSOrWithoutIsOne: the connections of a process are as many as are stated,
-// however the address says TLS is used.
-func TestOneServerWithTLSOrWithoutIsOne(t *testing.T) {
-	t.Parallel()
-	for _, x := range []struct {
-		url  string
-		want int32 // connections for questions
-	}{
-		{"postgres://u@h/d?pool_max_conns=4&sslmode=disable", 2},
-		{"postgres://u@h/d?pool_max_conns=4", 2},
-		{"postgres://u@h/d?pool_max_conns=4&sslmode=allow", 2},
-		{"postgres://u@h,h2/d?pool_max_conns=4", 1},
-		{"postgres://u@h:1,h:2/d?pool_max_conns=4&sslmode=disable", 1},
-	} {
-		if n, err := postgis.ForQuestions(x.url); err != nil || n != x.want {
-			t.Errorf("%s: %d connections, want %d: %v", x.url, n, x.want, err)
-		}
-	}
-}

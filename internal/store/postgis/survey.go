@@ -12,6 +12,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -40,7 +41,7 @@ func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, er
 		return []int{d.measured.SRID}, nil
 	}
 	g := quote(d.geometry.name)
-	err = each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2",
+	err = conn.Each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2",
 		func(rows pgx.Rows) error {
 			var srid int
 			err := rows.Scan(&srid)
@@ -70,7 +71,7 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	}
 	degree, err := crs.Between(d.crs, crs.CRS84)
 	if err != nil {
-		return nil, false, own(err)
+		return nil, false, conn.Own(err)
 	}
 	x := quote(d.geometry.name)
 	if d.geometry.base == "geography" {
@@ -111,7 +112,7 @@ func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr s
 	for _, n := range sv.Key {
 		id = append(id, quote(n))
 	}
-	return each(ctx, c, "SELECT ST_AsBinary("+expr+"), concat_ws(';', "+strings.Join(id, ", ")+") FROM "+
+	return conn.Each(ctx, c, "SELECT ST_AsBinary("+expr+"), concat_ws(';', "+strings.Join(id, ", ")+") FROM "+
 		d.table.quoted(), func(rows pgx.Rows) error {
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)

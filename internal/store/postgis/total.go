@@ -1,6 +1,6 @@
 package postgis
 
-import "strings"
+import "grense/internal/store/postgis/conn"
 
 // total is the number of rows in a table for a state of the database.
 type total struct {
@@ -27,24 +27,11 @@ func stateOf(layers []*layer) string {
 		if i > 0 {
 			parents = append(parents, ", "...)
 		}
-		table := "'" + escapeQuotes(l.source.Table) + "'"
+		table := conn.Literal(l.source.Table)
 		b = append(b, " OR row_security_active("+table+")"...)
 		// looked up by each execution, since a prepared statement may outlive the table
 		parents = append(parents, "to_regclass("+table+")"...)
 	}
 	return string(b) + string(parents) + ")) OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE " +
-		"txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text || '/' || " + runOf + " END)"
+		"txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text || '/' || " + conn.RunOf + " END)"
 }
-
-// A run of the server is identified by the time when the statistics of its background writer were reset, which happens
-// after a crash. A crash ends all connections, so a connection reads the time once, when it is opened, and stores it as
-// a setting. Behind a pooler, which keeps no such settings, each statement reads it, at some 20 µs.
-const (
-	runName = "grense.run"
-	setRun  = "set_config('" + runName + "', coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, ''), FALSE)"
-	runOf   = "coalesce(nullif(current_setting('" + runName +
-		"', TRUE), ''), pg_stat_get_bgwriter_stat_reset_time()::text, '')"
-)
-
-// escapeQuotes escapes a text for use within an SQL string literal.
-func escapeQuotes(s string) string { return strings.ReplaceAll(s, "'", "''") }

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store/postgis/conn"
 )
 
 // An unreadable table does not affect others. It is refused or, if it was read before, stays in the catalog, and is
@@ -39,7 +41,7 @@ func (d *draft) mostTime(hurry bool) time.Duration {
 
 // inTransaction is read with a lock_timeout.
 func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
-	if !inTransactions(c) {
+	if !conn.InTransactions(c) {
 		tx, err := c.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
 		if err != nil {
 			return x, err
@@ -56,7 +58,7 @@ func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined,
 // isToBlame reports whether an error is caused by the table, not by the connection or by us.
 func (d *draft) isToBlame(err error) bool {
 	_, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && !errors.Is(err, errBroken) && !errors.Is(err, errNoConnection)
+	return ok && !errors.Is(err, conn.ErrBroken) && !errors.Is(err, conn.ErrNoConnection)
 }
 
 // excuse returns why a table cannot be read now, with the cure.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -241,7 +241,7 @@ func keyArgument(v any, t cql2.Type) (any, bool) {
 	case string:
 		switch t {
 		case cql2.TypeText:
-			return x, storable(x)
+			return x, conn.Storable(x)
 		case cql2.TypeDate:
 			d, err := time.Parse(time.DateOnly, x)
 			return sqlq.PostgreSQL{}.Day(d), err == nil
@@ -255,26 +255,6 @@ func keyArgument(v any, t cql2.Type) (any, bool) {
 	}
 	return nil, false
 }
-
-// bind converts arguments to types that pgx sends.
-func bind(args []any) []any {
-	for i, a := range args {
-		switch a := a.(type) {
-		case sqlq.Date:
-			args[i] = string(a)
-		case sqlq.Moment:
-			args[i] = string(a)
-		case sqlq.UUID:
-			args[i] = string(a)
-		case cql2.Decimal:
-			args[i] = string(a)
-		}
-	}
-	return args
-}
-
-// storable reports whether PostgreSQL accepts a text: valid UTF-8 without zero bytes.
-func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // parseInteger parses a numeric feature id in its canonical form.
 func parseInteger(s string) (any, bool) {

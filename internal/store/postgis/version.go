@@ -2,15 +2,12 @@ package postgis
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
-	"sync/atomic"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
 
 // versionQuery is the statement for the version of some collections in a revision.
@@ -76,7 +73,7 @@ func (s *Store) Version(ctx context.Context, collections ...string) (store.Versi
 	}
 	state := ""
 	err = s.ask(ctx, q.layer, func(c *pgxpool.Conn) error {
-		rows, end, err := query(ctx, c, q.sql, nil)
+		rows, end, err := conn.Query(ctx, c, q.sql, nil, false)
 		if err != nil {
 			return err
 		}
@@ -90,24 +87,4 @@ func (s *Store) Version(ctx context.Context, collections ...string) (store.Versi
 		return "", err
 	}
 	return store.Version(r.catalog.Version + " " + state), nil
-}
-
-// serverRun identifies the run of the server, for layer.revision. It is set by the latest connection.
-type serverRun struct{ atomic.Uint64 }
-
-// watch sets the run from each new connection of a pool.
-func (s *serverRun) watch(cfg *pgxpool.Config) {
-	after := cfg.AfterConnect
-	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		if after != nil {
-			if err := after(ctx, c); err != nil {
-				return err
-			}
-		}
-		if run, ok := c.PgConn().CustomData()[runName].(string); ok {
-			sum := sha256.Sum256([]byte(run))
-			s.Store(binary.BigEndian.Uint64(sum[:]))
-		}
-		return nil
-	}
 }

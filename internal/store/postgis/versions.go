@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -145,7 +146,7 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 		return nil, err
 	}
 	is, ok := cql2.Expr(nil), false
-	if l.Versions != nil && storable(q.ID) {
+	if l.Versions != nil && conn.Storable(q.ID) {
 		is, ok = l.IsFeature(q.ID)
 	}
 	if !ok {

@@ -16,6 +16,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/migrate"
 	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
@@ -42,14 +43,14 @@ var _ store.Writer = (*Writer)(nil)
 // Create returns a Writer for the database at url. It creates the schema grense if necessary, for which the role needs
 // the right to create schemas. The caller must call Close.
 func Create(ctx context.Context, url string) (store.Writer, error) {
-	pool, err := newPool(ctx, url, toWrite)
+	pool, err := conn.Open(ctx, url, conn.ForWriting)
 	if err != nil {
 		return nil, err
 	}
 	w := &Writer{pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{},
 		named: map[string]bool{}, copies: map[string]*copier{}}
 	if err := w.begin(ctx); err != nil {
-		return nil, errors.Join(explain(ctx, pool.Config().ConnConfig, err), w.Close())
+		return nil, errors.Join(conn.Explain(ctx, pool, err), w.Close())
 	}
 	return w, nil
 }
@@ -67,7 +68,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	}
 	w.conn.Conn().TypeMap().RegisterType(&pgtype.Type{Name: "geometry", OID: oid, Codec: pgtype.ByteaCodec{}})
 	if w.list, err = migrate.PostGIS(); err != nil {
-		return own(err)
+		return conn.Own(err)
 	}
 	for {
 		if w.tx, err = w.conn.Begin(ctx); err != nil {
@@ -193,7 +194,7 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 			"transform the data, for example with ogr2ogr -t_srs EPSG:4326", c.ID, g.CRS)
 	}
 	if err := w.define(ctx, c, replace); err != nil {
-		return fmt.Errorf("postgis: collection %q: %w", c.ID, explain(ctx, w.pool.Config().ConnConfig, err))
+		return fmt.Errorf("postgis: collection %q: %w", c.ID, conn.Explain(ctx, w.pool, err))
 	}
 	w.targets = append(w.targets, c)
 	return nil
@@ -213,7 +214,7 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 		return err
 	}
 	if len(before) > 0 && !replace {
-		return own(store.ErrExists)
+		return conn.Own(store.ErrExists)
 	}
 	for _, t := range before {
 		if t != c.Table {
@@ -228,7 +229,7 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 	}
 	body, err := json.Marshal(defined(c).Folded())
 	if err != nil {
-		return own(err)
+		return conn.Own(err)
 	}
 	_, err = w.tx.Exec(ctx, "INSERT INTO grense.collection (id, table_name, definition) VALUES ($1, $2, "+
 		"$3::text::json)", c.ID, c.Table, string(body))
@@ -245,13 +246,13 @@ func defined(c *store.Collection) *store.Collection {
 // makeTable provides an empty table: one of a migration, else a new one.
 func (w *Writer) makeTable(ctx context.Context, name string, columns func() string) error {
 	if slices.Contains([]string{"migration", "collection", "api_key", "job", "job_piece"}, name) {
-		return own(fmt.Errorf("the schema grense has a table %q of its own; choose another name", name))
+		return conn.Own(fmt.Errorf("the schema grense has a table %q of its own; choose another name", name))
 	}
 	if ours, err := w.migrated(ctx, name); err != nil || ours {
 		return err
 	}
 	if len(name) > 63 {
-		return own(fmt.Errorf("the name of the table %q is longer than 63 bytes", name))
+		return conn.Own(fmt.Errorf("the name of the table %q is longer than 63 bytes", name))
 	}
 	if w.emptied[name] || w.staged[name] != "" {
 		return nil
@@ -283,8 +284,8 @@ func (w *Writer) keepTied(ctx context.Context, name string) error {
 		return err
 	}
 	if !same {
-		return own(fmt.Errorf("the table grense.%s would get other columns, and a view, a function, a foreign key, "+
-			"a trigger, a policy or a publication is tied to it; "+
+		return conn.Own(fmt.Errorf("the table grense.%s would get other columns, and a view, a function, a foreign "+
+			"key, a trigger, a policy or a publication is tied to it; "+
 			"remove that, import, and make it again, or import into another collection", quote(name)))
 	}
 	delete(w.staged, name)
@@ -392,7 +393,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if err == nil {
 		w.vacuum(ctx)
 	}
-	return errors.Join(explain(ctx, w.pool.Config().ConnConfig, err), w.Close())
+	return errors.Join(conn.Explain(ctx, w.pool, err), w.Close())
 }
 
 // Close rolls back what was not committed.

@@ -4,16 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
 )
+
+// retry runs fn with the connection of a snapshot, else with one of the pool, and then perhaps twice; see conn.Retry.
+func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	if s.pinned != nil {
+		return conn.On(ctx, s.pool, s.pinned, fn)
+	}
+	return conn.Retry(ctx, s.pool, fn)
+}
+
+// ask is retry for a query about a layer. If the result shows that the table has changed, it makes the poller read the
+// definitions again.
+func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error) error {
+	err := s.retry(conn.Lazily(ctx), fn)
+	if err == nil {
+		return nil
+	}
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	if errors.Is(err, errChanged) || ok && (pe.Code[:2] == "42" || pe.Code == "3F000") {
+		s.doubt()
+	}
+	if ok && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) &&
+		(!l.plain && l.table.kind != 'p' || pe.Code[:2] == "22") && fails(pe.Code) {
+		s.doubt()
+		return fmt.Errorf("postgis: table %s cannot be read: %w: %w", l.table.layer(), store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// fails reports whether an error code (PostgreSQL, appendix A) means that computing a view, or a foreign server, has
+// failed, rather than our statement.
+func fails(code string) bool {
+	switch code[:2] {
+	case "21", "22", "2F", "38", "39", "HV", "P0", "XX":
+		return true
+	}
+	return false
+}
 
 // one runs a statement in one round trip, and calls fn for each row.
 func one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) error) error {
-	return each(ctx, c, st.sql, fn, bind(st.args)...)
+	return conn.Each(ctx, c, st.sql, fn, conn.Bind(st.args)...)
 }
 
 // expecting is a statement with the expected types of its columns.
@@ -33,11 +72,8 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(
 	if !errors.Is(err, errStatement) {
 		return err
 	}
-	if wrong := c.Conn().DeallocateAll(ctx); wrong != nil {
+	if wrong := conn.Forget(ctx, c); wrong != nil {
 		return wrong
-	}
-	if p := poolingOf(c); p != nil {
-		p.known = nil
 	}
 	return l.asked(ctx, c, st, fn)
 }
@@ -46,7 +82,7 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(
 var errStatement = errors.New("postgis: a statement is of another definition")
 
 func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
-	rows, end, err := queryPlanned(ctx, c, st.sql, bind(append([]any(nil), st.args...)), st.once && l.plain)
+	rows, end, err := conn.Query(ctx, c, st.sql, conn.Bind(append([]any(nil), st.args...)), st.once && l.plain)
 	if err != nil {
 		return err
 	}
@@ -72,41 +108,4 @@ func (qu *pageQuery) one(ctx context.Context, c *pgxpool.Conn, st statement, fn 
 	expects = append(expects, qu.l.expectState())
 	once := qu.q.Filter == nil && qu.q.AsOf.IsZero() && len(qu.q.SortBy) == 0 && qu.q.Rank == nil
 	return qu.l.one(ctx, c, expecting{st, expects, once}, fn)
-}
-
-// timeLimit is the key in the connection's custom data for the statement_timeout of its session, in seconds; 0: the
-// server's default.
-const timeLimit = "grense.statement_timeout"
-
-// bound sets the session's statement_timeout to the time that ctx leaves, unless it is between once and twice that
-// already.
-func bound(ctx context.Context, c *pgxpool.Conn) error {
-	if inTransactions(c) { // transactions set their own
-		return nil
-	}
-	need := secondsLeft(ctx)
-	data := c.Conn().PgConn().CustomData()
-	set, _ := data[timeLimit].(int)
-	if need == set || need > 0 && need <= set && set <= 2*need {
-		return nil
-	}
-	value := "(SELECT reset_val FROM pg_settings WHERE name = 'statement_timeout')"
-	if need > 0 {
-		value = "'" + strconv.Itoa(1000*need) + "'"
-	}
-	if _, err := c.Exec(ctx, "SELECT set_config('statement_timeout', "+value+", FALSE)",
-		pgx.QueryExecModeSimpleProtocol); err != nil {
-		return err
-	}
-	data[timeLimit] = need
-	return nil
-}
-
-// secondsLeft returns a statement_timeout, in seconds, just after the deadline of ctx; 0 if there is none.
-func secondsLeft(ctx context.Context) int {
-	at, ok := ctx.Deadline()
-	if !ok {
-		return 0
-	}
-	return int(max(time.Until(at), 0)/time.Second) + 2
 }
