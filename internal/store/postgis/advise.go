@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/cql2"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -27,10 +28,10 @@ const (
 
 // columnsServed reports, for readable tables, which values are served as null and which indexes are missing.
 func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error {
-	var tables []*table
+	var tables []*catalog.Table
 	rows := map[uint32]int64{}
 	err := conn.Use(ctx, pool, func(c *pgxpool.Conn) (err error) {
-		if tables, err = readTables(ctx, c); err != nil {
+		if tables, err = catalog.ReadTables(ctx, c); err != nil {
 			return err
 		}
 		return conn.Each(ctx, c, "SELECT oid, reltuples::bigint FROM pg_class WHERE relkind IN ('r', 'p', 'm')",
@@ -47,7 +48,7 @@ func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error
 	}
 	for _, t := range tables {
 		i.beyond(ctx, pool, t)
-		if n := rows[t.oid]; n >= manyRows && t.schema != ownSchema {
+		if n := rows[t.OID]; n >= manyRows && t.Schema != catalog.OwnSchema {
 			if err := i.indexes(ctx, pool, t, n); err != nil {
 				return err
 			}
@@ -57,9 +58,9 @@ func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error
 }
 
 // beyondOf returns a condition for the values of a column that are served as null; "" if there are none.
-func beyondOf(c column) (condition, what string) {
-	x := quote(c.name)
-	switch c.base {
+func beyondOf(c catalog.Column) (condition, what string) {
+	x := quote(c.Name)
+	switch c.Base {
 	case "float4", "float8", "numeric":
 		return "NOT (abs(" + x + ") <= 1.7976931348623157e308)", "no numbers (NaN), or infinite"
 	case "date":
@@ -72,10 +73,10 @@ func beyondOf(c column) (condition, what string) {
 }
 
 // beyond reports how many values of a table are served as null.
-func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
-	var columns []column
+func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *catalog.Table) {
+	var columns []catalog.Column
 	var counts []string
-	for _, c := range t.columns {
+	for _, c := range t.Columns {
 		if condition, _ := beyondOf(c); condition != "" {
 			columns, counts = append(columns, c), append(counts, "count(*) FILTER (WHERE "+condition+")")
 		}
@@ -91,7 +92,7 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 		to[j] = &found[j]
 	}
 	err := conn.Use(ctx, pool, func(c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+t.quoted()).Scan(to...)
+		return c.QueryRow(ctx, "SELECT "+strings.Join(counts, ", ")+" FROM "+t.Quoted()).Scan(to...)
 	})
 	if err != nil {
 		return
@@ -99,8 +100,8 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	for j, n := range found {
 		if n > 0 {
 			_, what := beyondOf(columns[j])
-			i.advise(false, "%s: values of %q that are given as null, since they are %s: %d", t.layer(),
-				columns[j].name, what, n)
+			i.advise(false, "%s: values of %q that are given as null, since they are %s: %d", t.Layer(),
+				columns[j].Name, what, n)
 		}
 	}
 }
@@ -112,10 +113,10 @@ type columnUse struct {
 	order bool // ORDER BY the column, instead of e
 }
 
-// uses returns the uses of a column that the index of cure serves. For texts, those that any ordered index serves come
-// first.
-func (c column) uses(t cql2.Type) []columnUse {
-	x := cql2.Prop{Name: c.name, Type: t}
+// usesOf returns the uses of a column that the index of cureOf serves. For texts, those that any ordered index serves
+// come first.
+func usesOf(c catalog.Column, t cql2.Type) []columnUse {
+	x := cql2.Prop{Name: c.Name, Type: t}
 	var low, high cql2.Expr
 	switch t {
 	case cql2.TypeInteger:
@@ -129,7 +130,7 @@ func (c column) uses(t cql2.Type) []columnUse {
 	case cql2.TypeText:
 		low, high = cql2.Text(someUUID), cql2.Text("b"+someUUID[1:])
 	}
-	if low == nil || t == cql2.TypeText && stored(c, t) == sqlq.StoredOther {
+	if low == nil || t == cql2.TypeText && c.StoredAs(t) == sqlq.StoredOther {
 		return nil
 	}
 	list := []columnUse{
@@ -140,7 +141,7 @@ func (c column) uses(t cql2.Type) []columnUse {
 	if t == cql2.TypeText {
 		list = append(list, columnUse{name: "LIKE 'abc%'", e: cql2.Like{X: x, Pattern: cql2.Text("abc%")}})
 	}
-	if c.base != "float4" && stored(c, t) != sqlq.StoredEnum {
+	if c.Base != "float4" && c.StoredAs(t) != sqlq.StoredEnum {
 		list = append(list, columnUse{name: "the order", order: true})
 	}
 	return list
@@ -149,31 +150,32 @@ func (c column) uses(t cql2.Type) []columnUse {
 // someUUID is a literal that is valid for every type of text.
 const someUUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
 
-// cure returns the definition of an index that serves all uses of a column.
-func (c column) cure(t cql2.Type) string {
-	name := quote(c.name)
+// cureOf returns the definition of an index that serves all uses of a column.
+func cureOf(c catalog.Column, t cql2.Type) string {
+	name := quote(c.Name)
 	switch {
-	case t != cql2.TypeText || c.isByCodePoint() || stored(c, t) == sqlq.StoredUUID || stored(c, t) == sqlq.StoredEnum:
+	case t != cql2.TypeText || c.IsByCodePoint() || slices.Contains([]sqlq.Stored{sqlq.StoredUUID, sqlq.StoredEnum},
+		c.StoredAs(t)):
 		return "(" + name + ")"
-	case c.base == "text" || c.base == "varchar":
+	case c.Base == "text" || c.Base == "varchar":
 		return "(" + name + ` COLLATE "C")`
 	}
 	return "((" + name + `::text) COLLATE "C")`
 }
 
 // indexes reports which uses of the columns of a table with n rows no index serves, and which index would.
-func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n int64) error {
-	name := t.quoted()
+func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *catalog.Table, n int64) error {
+	name := t.Quoted()
 	var bare, cures, parts, folded []string
-	for _, c := range t.columns {
-		typ, ok := typeOf(c)
-		uses := c.uses(typ)
+	for _, c := range t.Columns {
+		typ, ok := c.Type()
+		uses := usesOf(c, typ)
 		if !ok || uses == nil {
 			continue
 		}
 		by, without := map[string][]string{}, []string(nil) // uses by the index that serves them, and uses without one
 		for _, u := range uses {
-			index, err := t.serves(ctx, pool, c, typ, u)
+			index, err := serves(ctx, pool, t, c, u)
 			if err != nil {
 				return err
 			}
@@ -183,12 +185,12 @@ func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n
 				by[index] = append(by[index], u.name)
 			}
 		}
-		cure := "CREATE INDEX ON " + name + " " + c.cure(typ)
+		cure := "CREATE INDEX ON " + name + " " + cureOf(c, typ)
 		switch {
 		case len(by) == 0:
-			bare, cures = append(bare, c.name), append(cures, cure)
+			bare, cures = append(bare, c.Name), append(cures, cure)
 		default:
-			text := fmt.Sprintf("%s, column %q:", t.layer(), c.name)
+			text := fmt.Sprintf("%s, column %q:", t.Layer(), c.Name)
 			for _, index := range slices.Sorted(maps.Keys(by)) {
 				text += fmt.Sprintf(" the index %s serves %s;", index, strings.Join(by[index], ", "))
 			}
@@ -198,21 +200,21 @@ func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n
 			}
 			i.advise(false, "%s", strings.TrimSuffix(text, ";"))
 		}
-		if typ != cql2.TypeText || c.base != "text" && c.base != "varchar" {
+		if typ != cql2.TypeText || c.Base != "text" && c.Base != "varchar" {
 			continue
 		}
-		x := cql2.Prop{Name: c.name, Type: typ}
+		x := cql2.Prop{Name: c.Name, Type: typ}
 		for _, more := range []struct {
 			use   columnUse
 			index string
 			to    *[]string
 		}{
-			{columnUse{e: cql2.Like{X: x, Pattern: cql2.Text("%abcd%")}}, "USING gin (" + strings.Trim(c.cure(typ),
+			{columnUse{e: cql2.Like{X: x, Pattern: cql2.Text("%abcd%")}}, "USING gin (" + strings.Trim(cureOf(c, typ),
 				"()") + " gin_trgm_ops)", &parts},
 			{columnUse{e: cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "casei", Args: []cql2.Expr{x}},
-				R: cql2.Text("abc")}}, "(lower(" + quote(c.name) + ` COLLATE "C"))`, &folded},
+				R: cql2.Text("abc")}}, "(lower(" + quote(c.Name) + ` COLLATE "C"))`, &folded},
 		} {
-			index, err := t.serves(ctx, pool, c, typ, more.use)
+			index, err := serves(ctx, pool, t, c, more.use)
 			if err != nil {
 				return err
 			}
@@ -225,38 +227,38 @@ func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n
 		i.advise(false,
 			"%s has about %d rows, and no index serves filters and orders by %s, so that each reads them "+
 				"all; for those that clients use, let its owner run: %s",
-			t.layer(), n, strings.Join(bare, ", "), strings.Join(cures, "; "))
+			t.Layer(), n, strings.Join(bare, ", "), strings.Join(cures, "; "))
 	}
 	if parts != nil {
 		i.advise(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into "+
 			"postgres://... has indexes for them. "+
 			"For parts of texts (LIKE '%%vik%%'), let its owner run: CREATE EXTENSION IF NOT EXISTS pg_trgm; %s",
-			t.layer(), n, strings.Join(parts, "; "))
+			t.Layer(), n, strings.Join(parts, "; "))
 	}
 	if folded != nil {
 		i.advise(false,
 			"%s: no index serves CASEI, so that it reads all of about %d rows; "+
-				"for the columns that clients use, let its owner run: %s", t.layer(), n, strings.Join(folded, "; "))
+				"for the columns that clients use, let its owner run: %s", t.Layer(), n, strings.Join(folded, "; "))
 	}
 	return nil
 }
 
 // serves returns the index that the server would use for a column, even if reading the table is cheaper; "" if there is
 // none.
-func (t *table) serves(ctx context.Context, pool *pgxpool.Pool, c column, typ cql2.Type, u columnUse) (index string,
+func serves(ctx context.Context, pool *pgxpool.Pool, t *catalog.Table, c catalog.Column, u columnUse) (index string,
 	err error) {
-	f := &sqlq.Field{Column: c.name, Type: typ, Normal: normal(c, typ), Nulls: !c.notNull, Stored: stored(c, typ),
-		Indexes: c.indexes, Declared: declared(c, typ)}
-	src := &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{c.name: f}}
+	typ, _ := c.Type()
+	f := c.Field(typ)
+	src := &sqlq.Source{Table: t.Quoted(), Fields: map[string]*sqlq.Field{c.Name: f}}
 	b := sqlq.New(sqlq.PostgreSQL{}).Text("EXPLAIN (FORMAT JSON, COSTS OFF) SELECT 1 FROM ", src.Table, " AS ",
 		alias, " WHERE ")
 	if u.order {
-		column := alias + "." + quote(c.name)
+		column := alias + "." + quote(c.Name)
 		only, ok := sqlq.PostgreSQL{}.Present(column, f)
 		if !ok {
 			only = sqlq.Ident("TRUE")
 		}
-		b.Add(only).Text(" ORDER BY ", orderExpr(column, f), " LIMIT 1")
+		b.Add(only).Text(" ORDER BY ", catalog.OrderExpr(column, f), " LIMIT 1")
 	} else {
 		b.Add(sqlq.Compile(sqlq.PostgreSQL{}, src, alias, u.e).Where)
 	}

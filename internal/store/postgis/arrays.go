@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -43,11 +44,11 @@ func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found m
 
 // itemsName returns a key for the content of a column that changes when the whole table is rewritten; "" if unknown.
 func (d *draft) itemsName(column string) string {
-	col, ok := d.table.column(column)
-	if d.table.file == 0 || !ok {
+	col, ok := d.table.Column(column)
+	if d.table.FileNode == 0 || !ok {
 		return ""
 	}
-	return fmt.Sprintf("%d %d %d %q %q", d.table.oid, d.table.file, d.written.UnixMicro(), column, col.typ)
+	return fmt.Sprintf("%d %d %d %q %q", d.table.OID, d.table.FileNode, d.written.UnixMicro(), column, col.Printed)
 }
 
 // itemsOf returns the JSON type of the elements of all arrays in a column; "string" if there are no elements, and "" if
@@ -84,7 +85,7 @@ const rowsForMembers = 10 * store.SampledValues
 func membersOf(ctx context.Context, c *pgxpool.Conn, l *layer) ([][]store.Member, error) {
 	found := make([][]store.Member, len(l.Properties))
 	for i, p := range l.Properties {
-		if p.Type != cql2.TypeJSON || l.fields[i].Normal == arrayColumn {
+		if p.Type != cql2.TypeJSON || l.fields[i].Normal == catalog.ArrayColumn {
 			continue
 		}
 		var m store.Members

@@ -33,9 +33,9 @@ func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error)
 		s.doubt()
 	}
 	if ok && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) &&
-		(!l.plain && l.table.kind != 'p' || pe.Code[:2] == "22") && fails(pe.Code) {
+		(!l.plain && l.table.Kind != 'p' || pe.Code[:2] == "22") && fails(pe.Code) {
 		s.doubt()
-		return fmt.Errorf("postgis: table %s cannot be read: %w: %w", l.table.layer(), store.ErrUnavailable, err)
+		return fmt.Errorf("postgis: table %s cannot be read: %w: %w", l.table.Layer(), store.ErrUnavailable, err)
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 var errChanged = errors.New("postgis: the definition is another now")
 
 func (l *layer) changed(what string) error {
-	return conn.Own(fmt.Errorf("postgis: table %s is not what it was when it was read (%s): %w: %w", l.table.layer(),
+	return conn.Own(fmt.Errorf("postgis: table %s is not what it was when it was read (%s): %w: %w", l.table.Layer(),
 		what, store.ErrUnavailable, errChanged))
 }
 
@@ -92,14 +92,14 @@ func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error 
 // may take long to return a row, so that this is only done for a result without rows (noRows).
 func (l *layer) placeExpr(noRows bool) string {
 	system := "0"
-	if l.anySystem && (noRows || l.table.kind != 'v') {
+	if l.anySystem && (noRows || l.table.Kind != 'v') {
 		column := quote(l.Geometry.Column)
 		system = fmt.Sprintf("coalesce((SELECT ST_SRID(%s) FROM %s WHERE %s IS NOT NULL LIMIT 1), %d) - %d", column,
-			l.table.quoted(), column, l.srid, l.srid)
+			l.table.Quoted(), column, l.srid, l.srid)
 	}
 	return fmt.Sprintf("(SELECT a.atttypid || ' ' || a.atttypmod || CASE %s WHEN 0 THEN '' ELSE ' moved' END FROM "+
 		"pg_attribute a WHERE a.attrelid = %d AND a.attname = %s)",
-		system, l.table.oid, conn.Literal(l.Geometry.Column))
+		system, l.table.OID, conn.Literal(l.Geometry.Column))
 }
 
 // elsewhere is the result of layer.wkb for a geometry in another reference system than that of the layer.

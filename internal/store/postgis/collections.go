@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 )
 
 // collectionID returns the default collection id of a table. It includes the schema unless that is public, so that
 // tables of different schemas do not collide.
-func collectionID(t *table) string {
-	if t.schema == "public" {
-		return store.CollectionID(t.name)
+func collectionID(t *catalog.Table) string {
+	if t.Schema == "public" {
+		return store.CollectionID(t.Name)
 	}
-	return store.CollectionID(t.schema + "_" + t.name)
+	return store.CollectionID(t.Schema + "_" + t.Name)
 }
 
 // assignIDs gives each table, also refused ones, its collection id. If several want the same, it goes to the table with
@@ -26,7 +27,7 @@ func assignIDs(drafts []*draft) map[*draft]string {
 		switch {
 		case d.settings.ID != "":
 			return 0
-		case d.table.schema == "public" && store.CollectionID(d.table.name) == d.table.name:
+		case d.table.Schema == "public" && store.CollectionID(d.table.Name) == d.table.Name:
 			return 1
 		case d.own != nil:
 			return 2
@@ -39,12 +40,12 @@ func assignIDs(drafts []*draft) map[*draft]string {
 			return x - y
 		}
 		switch {
-		case a.table.oid < b.table.oid:
+		case a.table.OID < b.table.OID:
 			return -1
-		case a.table.oid > b.table.oid:
+		case a.table.OID > b.table.OID:
 			return 1
 		}
-		return strings.Compare(a.table.quoted(), b.table.quoted())
+		return strings.Compare(a.table.Quoted(), b.table.Quoted())
 	})
 	ids, taken := map[*draft]string{}, map[string]bool{}
 	for _, d := range order {
@@ -56,10 +57,10 @@ func assignIDs(drafts []*draft) map[*draft]string {
 			id = store.CollectionID(d.own.ID)
 		}
 		if taken[id] && d.own != nil {
-			id = store.CollectionID(ownSchema + "_" + d.own.ID)
+			id = store.CollectionID(catalog.OwnSchema + "_" + d.own.ID)
 		}
 		if taken[id] {
-			sum := sha256.Sum256([]byte(d.table.quoted()))
+			sum := sha256.Sum256([]byte(d.table.Quoted()))
 			id = store.Unique(fmt.Sprintf("%s_%x", id, sum[:3]), func(s string) bool { return taken[s] })
 		}
 		ids[d], taken[id] = id, true

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 )
 
@@ -74,7 +75,7 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 	}
 	for _, t := range w.targets {
 		if t.Table == name && t.Geometry != nil {
-			c.srid = srid(t.Geometry.CRS)
+			c.srid = catalog.SRID(t.Geometry.CRS)
 		}
 	}
 	w.copies[id] = c
@@ -111,7 +112,7 @@ func (c *copier) flush(ctx context.Context) error {
 	if len(c.rows) == 0 {
 		return nil
 	}
-	_, err := c.w.tx.CopyFrom(ctx, pgx.Identifier{ownSchema, c.stored}, c.columns, pgx.CopyFromRows(c.rows))
+	_, err := c.w.tx.CopyFrom(ctx, pgx.Identifier{catalog.OwnSchema, c.stored}, c.columns, pgx.CopyFromRows(c.rows))
 	c.rows, c.bytes = c.rows[:0], 0
 	if err != nil {
 		return fmt.Errorf("postgis: table %q, up to row %d: %w", c.table, c.total,

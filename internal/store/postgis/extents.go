@@ -47,7 +47,7 @@ func database(ctx context.Context, c *pgxpool.Conn) (string, error) {
 
 // extentsName returns the key of a draft in the file: the table, its definition and settings, and its relfilenode.
 func (d *draft) extentsName() string {
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, d.table.file, d.definition())))
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, d.table.FileNode, d.definition())))
 }
 
 // extentsPath returns the path of the file; "" if nothing is stored.

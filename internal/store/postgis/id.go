@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -22,12 +23,13 @@ type keyPart struct {
 	field   *sqlq.Field // for its value as text
 }
 
-func keyParts(t *table, names []string) []keyPart {
+func keyParts(t *catalog.Table, names []string) []keyPart {
 	var out []keyPart
 	for _, n := range names {
-		col, _ := t.column(n)
-		out = append(out, keyPart{n, quote(n), col.base, isInteger(col.base), &sqlq.Field{Normal: sqlq.PostgresText,
-			Stored: stored(col, cql2.TypeText), Indexes: col.indexes, Declared: declared(col, cql2.TypeText)}})
+		col, _ := t.Column(n)
+		f := col.Field(cql2.TypeText)
+		out = append(out, keyPart{n, quote(n), col.Base, col.IsInteger(), &sqlq.Field{Normal: sqlq.PostgresText,
+			Stored: f.Stored, Indexes: f.Indexes, Declared: f.Declared}})
 	}
 	return out
 }
@@ -257,12 +259,12 @@ func (l *layer) printed(raw []byte) string {
 // stateOf returns an SQL expression for the revision of a row: the transaction that wrote it (xmin) or, if that is not
 // available, a hash of its content. With xmin it is null if the table no longer has the columns of the layer.
 func (l *layer) stateOf(alias string) string {
-	if l.xmin && l.table.schema == ownSchema { // a Writer replaces such tables as a whole
+	if l.xmin && l.table.Schema == catalog.OwnSchema { // a Writer replaces such tables as a whole
 		return alias + ".xmin"
 	}
 	if l.xmin {
-		return fmt.Sprintf("CASE (%s) WHEN %s THEN %s.xmin END", l.table.columnsSumSQL(),
-			cmp.Or(l.table.columnsSum, "0"), alias)
+		return fmt.Sprintf("CASE (%s) WHEN %s THEN %s.xmin END", l.table.ColumnsSumSQL(),
+			cmp.Or(l.table.ColumnsSum, "0"), alias)
 	}
 	var list []string
 	for _, f := range l.fields {

@@ -144,19 +144,19 @@ func (i *inspector) migrations(ctx context.Context) error {
 
 // rights reports missing rights of the role on Grense's own tables.
 func (i *inspector) rights(ctx context.Context) error {
-	for _, x := range []struct{ table, rights, lost string }{
+	for _, x := range []struct{ Table, rights, lost string }{
 		{"collection", "SELECT", "what was imported is not served"},
 		{"api_key", "SELECT,INSERT,UPDATE", "keys are stored in the data directory of each machine"},
 	} {
 		var lacking *string
 		err := i.c.QueryRow(ctx, `SELECT string_agg(r, ', ') FROM pg_class c, unnest(string_to_array($2::text, ',')) r
-			WHERE c.relnamespace = 'grense'::regnamespace AND c.relname = $1::text AND NOT has_table_privilege(c.oid, r)`, x.table, x.rights).Scan(&lacking)
+			WHERE c.relnamespace = 'grense'::regnamespace AND c.relname = $1::text AND NOT has_table_privilege(c.oid, r)`, x.Table, x.rights).Scan(&lacking)
 		if err != nil {
 			return err
 		}
 		if lacking != nil {
-			i.advise(x.table == "collection", "%s; to change that for the role %s: GRANT %s ON grense.%s TO %[2]s",
-				x.lost, i.role, *lacking, x.table)
+			i.advise(x.Table == "collection", "%s; to change that for the role %s: GRANT %s ON grense.%s TO %[2]s",
+				x.lost, i.role, *lacking, x.Table)
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -24,7 +25,7 @@ import (
 type layer struct {
 	*store.Collection
 	source    *sqlq.Source
-	table     *table
+	table     *catalog.Table
 	parts     []keyPart       // columns of the feature id
 	text      bool            // the feature id is text; always so with several parts
 	sure      bool            // an index guarantees that ids are unique
@@ -48,11 +49,11 @@ type layer struct {
 
 // draft is a table while it is being opened.
 type draft struct {
-	table    *table
+	table    *catalog.Table
 	settings store.Settings
 	own      *store.Collection // our definition, if the table is ours
 	written  time.Time         // when own was written
-	geometry column            // zero: none
+	geometry catalog.Column    // zero: none
 	srid     int
 	crs      crs.ID
 	shift    bool // the database transforms geometries from srid to crs
@@ -73,8 +74,8 @@ func (d *draft) refuse(format string, a ...any) {
 	if d.own != nil {
 		own = d.own.ID
 	}
-	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.table.name))
-	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Collection: id, Refused: true,
+	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.table.Name))
+	d.notes = append(d.notes, store.Note{Layer: d.table.Layer(), Collection: id, Refused: true,
 		Reason: fmt.Sprintf(format, a...)})
 }
 
@@ -85,12 +86,12 @@ func (d *draft) refuseRows(format string, a ...any) {
 }
 
 func (d *draft) warn(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Reason: fmt.Sprintf(format, a...)})
+	d.notes = append(d.notes, store.Note{Layer: d.table.Layer(), Reason: fmt.Sprintf(format, a...)})
 }
 
 // misset adds a warning about a setting that does not fit the source.
 func (d *draft) misset(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Setting: true, Reason: fmt.Sprintf(format, a...)})
+	d.notes = append(d.notes, store.Note{Layer: d.table.Layer(), Setting: true, Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) refused() bool {
@@ -103,13 +104,13 @@ func (d *draft) findGeometry() {
 	if d.own != nil && d.own.Geometry != nil {
 		wanted = d.own.Geometry.Column
 	}
-	var found []column
-	for _, c := range d.table.columns {
-		if c.isGeometry() && !slices.Contains(d.settings.HiddenColumns, c.name) {
+	var found []catalog.Column
+	for _, c := range d.table.Columns {
+		if c.IsGeometry() && !slices.Contains(d.settings.HiddenColumns, c.Name) {
 			found = append(found, c)
 		}
 	}
-	at := slices.IndexFunc(found, func(c column) bool { return wanted == "" || c.name == wanted })
+	at := slices.IndexFunc(found, func(c catalog.Column) bool { return wanted == "" || c.Name == wanted })
 	if at >= 0 {
 		d.geometry = found[at]
 	}
@@ -119,17 +120,15 @@ func (d *draft) findGeometry() {
 		d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column", wanted)
 	case wanted == "" && len(found) > 1:
 		for _, c := range found[1:] {
-			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", c.name,
-				d.geometry.name)
+			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", c.Name,
+				d.geometry.Name)
 		}
 	}
 }
 
-func (c column) isGeometry() bool { return c.base == "geometry" || c.base == "geography" }
-
 // place determines the reference system.
 func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
-	if d.srid = d.geometry.srid; d.srid == 0 && d.geometry.base == "geometry" {
+	if d.srid = d.geometry.SRID; d.srid == 0 && d.geometry.Base == "geometry" {
 		srids, err := d.foundSRIDs(ctx, c)
 		if err != nil {
 			return err
@@ -162,7 +161,7 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	text := ""
 	if !d.assigned {
 		var err error
-		if authority, code, text, err = systemOf(ctx, c, d.srid); err != nil {
+		if authority, code, text, err = catalog.SystemOf(ctx, c, d.srid); err != nil {
 			return err
 		}
 	}
@@ -187,10 +186,10 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 			d.shifted(code)
 			return nil
 		}
-		d.refuse("%s (SRID %d); serve a view with ST_Transform(%s, %d)", why, d.srid, d.geometry.name, int(to))
+		d.refuse("%s (SRID %d); serve a view with ST_Transform(%s, %d)", why, d.srid, d.geometry.Name, int(to))
 	default:
 		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4326)",
-			authority, code, d.srid, d.geometry.name)
+			authority, code, d.srid, d.geometry.Name)
 	}
 	return nil
 }
@@ -198,10 +197,10 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 // shifted makes the database transform the geometries, since their EPSG system uses another datum than ours.
 func (d *draft) shifted(code int) {
 	before, after := d.transform()
-	expr := before + quote(d.geometry.name) + after
+	expr := before + quote(d.geometry.Name) + after
 	d.warn("EPSG:%d is transformed by PostGIS to %v, as exactly as the grids allow that its PROJ has; "+
 		"for boxes to use an index, let its owner run: CREATE INDEX ON %s USING gist (%s)",
-		code, d.crs, d.table.quoted(), expr)
+		code, d.crs, d.table.Quoted(), expr)
 }
 
 // transform returns sqlq.Geometry.Before and After. They replace circular arcs by lines first, in metres, since an arc
@@ -209,12 +208,12 @@ func (d *draft) shifted(code int) {
 func (d *draft) transform() (before, after string) {
 	switch {
 	case d.assigned:
-		return "ST_SetSRID(", fmt.Sprintf(", %d)", srid(d.crs))
+		return "ST_SetSRID(", fmt.Sprintf(", %d)", catalog.SRID(d.crs))
 	case !d.shift:
 		return "", ""
 	}
-	before, after = "ST_Transform(", fmt.Sprintf(", %d)", srid(d.crs))
-	switch strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM") {
+	before, after = "ST_Transform(", fmt.Sprintf(", %d)", catalog.SRID(d.crs))
+	switch strings.TrimRight(strings.ToUpper(d.geometry.GeometryType), "ZM") {
 	case "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON":
 		return before, after
 	}
@@ -236,18 +235,18 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	}
 	if len(configured) > 0 {
 		for _, n := range configured {
-			if _, ok := d.table.column(n); !ok {
+			if _, ok := d.table.Column(n); !ok {
 				return nil, false, fmt.Sprintf("there is no column %q for the feature id; name one in id_column", n)
 			}
 		}
 		return configured, d.isUnique(names...), ""
 	}
-	if len(d.table.keys) > 0 {
-		return d.table.keys[0], true, ""
+	if len(d.table.Keys) > 0 {
+		return d.table.Keys[0], true, ""
 	}
 	const cure = "; name the column whose values are unique and without null, or a list of several columns, in " +
 		"id_column"
-	switch d.table.kind {
+	switch d.table.Kind {
 	case 'v':
 		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" +
 			cure
@@ -263,7 +262,7 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 
 // isUnique reports whether an index guarantees that these columns identify rows.
 func (d *draft) isUnique(names ...string) bool {
-	return slices.ContainsFunc(d.table.keys, func(k []string) bool {
+	return slices.ContainsFunc(d.table.Keys, func(k []string) bool {
 		return !slices.ContainsFunc(k, func(n string) bool { return !slices.Contains(names, n) })
 	})
 }
@@ -271,16 +270,16 @@ func (d *draft) isUnique(names ...string) bool {
 func (d *draft) open(sv *survey) *layer {
 	t := d.table
 	l := &layer{
-		Collection: &store.Collection{Table: t.layer(), Title: textOf(t.comment), Public: true},
-		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}, Indexed: t.ordered},
+		Collection: &store.Collection{Table: t.Layer(), Title: textOf(t.Comment), Public: true},
+		source:     &sqlq.Source{Table: t.Quoted(), Fields: map[string]*sqlq.Field{}, Indexed: t.Ordered},
 		table:      t,
-		xmin:       t.whole && strings.IndexByte("rpm", t.kind) >= 0,
+		xmin:       t.Whole && strings.IndexByte("rpm", t.Kind) >= 0,
 		srid:       d.srid,
-		plain:      t.kind == 'r' || t.kind == 'm',
+		plain:      t.Kind == 'r' || t.Kind == 'm',
 	}
 	if d.own != nil {
 		c := *d.own
-		if l.Collection = &c; d.geometry.name == "" {
+		if l.Collection = &c; d.geometry.Name == "" {
 			c.Geometry = nil
 		}
 	}
@@ -316,34 +315,34 @@ func (d *draft) open(sv *survey) *layer {
 	for n, f := range l.source.Fields {
 		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText &&
 			(f.Normal == "" || f.Normal == sqlq.PostgresCollate)
-		l.unique[n] = asStored && f.IsColumn() && !f.Nulls && !t.nullable && d.isUnique(f.Column)
+		l.unique[n] = asStored && f.IsColumn() && !f.Nulls && !t.Nullable && d.isUnique(f.Column)
 	}
 	return l
 }
 
 func (d *draft) setGeometry(l *layer, sv *survey) {
-	if d.geometry.name == "" {
+	if d.geometry.Name == "" {
 		return
 	}
-	g := store.Geom{Column: d.geometry.name,
-		Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")), CRS: d.crs}
+	g := store.Geom{Column: d.geometry.Name,
+		Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.GeometryType), "ZM")), CRS: d.crs}
 	if d.own != nil && d.own.Geometry != nil {
 		g.Name, g.Alias, g.Type = d.own.Geometry.Name, g.Column, d.own.Geometry.Type
 	} else {
 		g.Name, g.Alias = store.GeometryName(g.Column, func(s string) bool {
-			_, taken := d.table.column(s)
+			_, taken := d.table.Column(s)
 			return taken
 		})
 	}
-	l.stored, l.anySystem = d.geometry.stored, d.geometry.srid == 0 && d.geometry.base == "geometry"
+	l.stored, l.anySystem = d.geometry.TypeModifier, d.geometry.SRID == 0 && d.geometry.Base == "geometry"
 	before, after := d.transform()
-	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") ||
-		d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
-	g.Geodesic = d.geometry.base == "geography"
+	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.GeometryType), "Z") ||
+		d.geometry.Dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.GeometryType), "M")
+	g.Geodesic = d.geometry.Base == "geography"
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
-		Indexed: slices.Contains(d.table.indexed, g.Column) && before == "", HasEmpty: sv.Empty > 0,
-		HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Before: before, After: after}
+		Indexed: slices.Contains(d.table.Indexed, g.Column) && before == "", HasEmpty: sv.Empty > 0,
+		HasBroken: sv.Broken > 0, Geography: d.geometry.Base == "geography", Before: before, After: after}
 }
 
 // wkb returns an expression for the stored geometry of rows called alias, or elsewhere.
@@ -364,24 +363,24 @@ func (d *draft) addProperties(l *layer) {
 	if l.Geometry != nil {
 		taken[l.Geometry.Name] = true
 	}
-	for _, col := range d.table.columns {
-		if col.isGeometry() || d.leftOut(col, l) {
+	for _, col := range d.table.Columns {
+		if col.IsGeometry() || d.leftOut(col, l) {
 			continue
 		}
-		t, ok := typeOf(col)
+		t, ok := col.Type()
 		if !ok {
-			d.warn("column %q of type %s is left out", col.name, col.typ)
+			d.warn("column %q of type %s is left out", col.Name, col.Printed)
 			continue
 		}
-		name := col.name
-		isKey := len(l.parts) == 1 && col.name == l.parts[0].name
-		if col.isRange() && !isKey {
+		name := col.Name
+		isKey := len(l.parts) == 1 && col.Name == l.parts[0].name
+		if col.IsRange() && !isKey {
 			d.addRange(l, col, taken)
 			if ranges != "" && !d.timesConfigured() {
 				d.warn("of the ranges, %q is the time of a feature; roles (interval_start: %s) choose another one",
-					ranges, col.name)
+					ranges, col.Name)
 			}
-			ranges = cmp.Or(ranges, col.name)
+			ranges = cmp.Or(ranges, col.Name)
 			continue
 		}
 		if strings.EqualFold(name, "id") && !isKey {
@@ -392,23 +391,22 @@ func (d *draft) addProperties(l *layer) {
 		if isKey {
 			l.Key.Property = name
 		}
-		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(col.notNull, t),
-			Title: textOf(col.comment)}, &sqlq.Field{
-			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !store.Filled(col.notNull, t),
-			Stored: stored(col, t), Indexes: col.indexes, Declared: declared(col, t)})
+		f := col.Field(t)
+		f.Nulls = !store.Filled(col.NotNull, t)
+		l.add(store.Property{Name: name, Column: col.Name, Type: t, NotNull: !f.Nulls, Title: textOf(col.Comment)}, f)
 	}
 }
 
 // addRange creates properties for a range column: the first and the last day or moment, and a hidden one that is true
 // for an empty range.
-func (d *draft) addRange(l *layer, col column, taken map[string]bool) {
-	for _, p := range col.rangeParts() {
+func (d *draft) addRange(l *layer, col catalog.Column, taken map[string]bool) {
+	for _, p := range rangeParts(col) {
 		p.Name = store.Unique(p.Name, func(s string) bool {
-			_, isColumn := d.table.column(s)
+			_, isColumn := d.table.Column(s)
 			return taken[s] || isColumn
 		})
 		taken[p.Name] = true
-		l.add(p.Property, &sqlq.Field{Column: col.name, Type: p.Type, Normal: p.normal, Nulls: !p.Hidden})
+		l.add(p.Property, &sqlq.Field{Column: col.Name, Type: p.Type, Normal: p.normal, Nulls: !p.Hidden})
 	}
 }
 
@@ -419,39 +417,25 @@ type rangePart struct {
 }
 
 // rangeParts returns the properties derived from a range column: first, last, and is-empty.
-func (c column) rangeParts() []rangePart {
+func rangeParts(c catalog.Column) []rangePart {
 	t, first, last := cql2.TypeTimestamp, sqlq.PostgresFirstMoment, sqlq.PostgresLastMoment
-	if c.base == "daterange" {
+	if c.Base == "daterange" {
 		t, first, last = cql2.TypeDate, sqlq.PostgresFirstDay, sqlq.PostgresLastDay
 	}
 	return []rangePart{
-		{store.Property{Name: c.name + "_start", Column: c.name, Type: t, Description: textOf(c.comment)}, first},
-		{store.Property{Name: c.name + "_end", Column: c.name, Type: t, Description: textOf(c.comment)}, last},
-		{store.Property{Name: c.name + "_empty", Column: c.name, Type: cql2.TypeBool, NotNull: true, Hidden: true},
+		{store.Property{Name: c.Name + "_start", Column: c.Name, Type: t, Description: textOf(c.Comment)}, first},
+		{store.Property{Name: c.Name + "_end", Column: c.Name, Type: t, Description: textOf(c.Comment)}, last},
+		{store.Property{Name: c.Name + "_empty", Column: c.Name, Type: cql2.TypeBool, NotNull: true, Hidden: true},
 			sqlq.PostgresEmpty},
 	}
 }
 
-// isRange reports whether a column has ranges of dates or timestamps.
-func (c column) isRange() bool {
-	return c.base == "daterange" || c.base == "tstzrange" || c.base == "tsrange"
-}
-
 // leftOut reports whether a column does not become a property: it is hidden, or it is a serial number that an import
 // tool added, which is the feature id and has no other meaning.
-func (d *draft) leftOut(col column, l *layer) bool {
-	running := col.name == "fid" || col.name == "ogc_fid"
-	return slices.Contains(d.settings.HiddenColumns, col.name) || running && len(l.parts) == 1 && l.parts[0].integer &&
-		col.name == l.parts[0].name
-}
-
-// declared returns the name of a column's type if selectExpr needs it.
-func declared(col column, t cql2.Type) string {
-	switch {
-	case t == cql2.TypeText && col.base != "text" && col.base != "varchar", t == cql2.TypeJSON && col.category != "A":
-		return col.declared
-	}
-	return ""
+func (d *draft) leftOut(col catalog.Column, l *layer) bool {
+	running := col.Name == "fid" || col.Name == "ogc_fid"
+	return slices.Contains(d.settings.HiddenColumns, col.Name) || running && len(l.parts) == 1 && l.parts[0].integer &&
+		col.Name == l.parts[0].name
 }
 
 // addOwn creates the properties and relations of a definition of ours.
@@ -462,20 +446,20 @@ func (d *draft) addOwn(l *layer) {
 	})
 	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
 	for i, p := range l.Properties {
-		col, _ := d.table.column(p.Column)
-		l.Properties[i].NotNull = col.notNull
+		col, _ := d.table.Column(p.Column)
+		l.Properties[i].NotNull = col.NotNull
 		if !p.Hidden {
 			l.visible = append(l.visible, i)
 		}
 	}
 }
 
-func ownFields(ps []store.Property, t *table) (map[string]*sqlq.Field, []*sqlq.Field) {
+func ownFields(ps []store.Property, t *catalog.Table) (map[string]*sqlq.Field, []*sqlq.Field) {
 	byName := map[string]*sqlq.Field{}
 	var list []*sqlq.Field
 	for _, p := range ps {
-		col, _ := t.column(p.Column)
-		f := &sqlq.Field{Column: p.Column, Type: p.Type, Nulls: !col.notNull, Stored: stored(col, p.Type),
+		col, _ := t.Column(p.Column)
+		f := &sqlq.Field{Column: p.Column, Type: p.Type, Nulls: !col.NotNull, Stored: col.Field(p.Type).Stored,
 			Search: sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev}}
 		byName[p.Name] = f
 		list = append(list, f)
@@ -484,14 +468,15 @@ func ownFields(ps []store.Property, t *table) (map[string]*sqlq.Field, []*sqlq.F
 }
 
 // relations describes the relations of a definition of ours to the compiler; a Key of "" means defaultKey.
-func relations(list []store.Relation, defaultKey string, tables map[string]*table) (map[string]*sqlq.Relation, error) {
+func relations(list []store.Relation, defaultKey string, tables map[string]*catalog.Table) (
+	map[string]*sqlq.Relation, error) {
 	byName := map[string]*sqlq.Relation{}
 	for _, x := range list {
 		t := tables[x.Table]
 		if t == nil {
 			return nil, fmt.Errorf("relation %q has no table %q that the role may read", x.Name, x.Table)
 		}
-		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Indexed: t.ordered}, Owner: x.Owner, Key: x.Key}
+		r := &sqlq.Relation{Source: sqlq.Source{Table: t.Quoted(), Indexed: t.Ordered}, Owner: x.Owner, Key: x.Key}
 		if r.Key == "" {
 			r.Key = defaultKey
 		}
@@ -514,98 +499,13 @@ func (l *layer) add(p store.Property, f *sqlq.Field) {
 	l.source.Fields[p.Name] = f
 }
 
-func isInteger(base string) bool { return base == "int2" || base == "int4" || base == "int8" }
-
-// typeOf returns the type of a column as served; false if the column is not served.
-func typeOf(c column) (cql2.Type, bool) {
-	switch c.base {
-	case "int2", "int4", "int8":
-		return cql2.TypeInteger, true
-	case "float4", "float8", "numeric":
-		return cql2.TypeNumber, true
-	case "bool":
-		return cql2.TypeBool, true
-	case "date":
-		return cql2.TypeDate, true
-	case "timestamp", "timestamptz":
-		return cql2.TypeTimestamp, true
-	case "json", "jsonb":
-		return cql2.TypeJSON, true
-	case "bytea", "raster", "xml":
-		return 0, false
-	}
-	if c.category == "A" {
-		return cql2.TypeJSON, true
-	}
-	return cql2.TypeText, true
-}
-
-// normal returns the conversion (sqlq.Field.Normal) that comparing a column needs.
-func normal(c column, t cql2.Type) string {
-	switch t {
-	case cql2.TypeText:
-		switch {
-		case c.base != "text" && c.base != "varchar":
-			return sqlq.PostgresText
-		case !c.isByCodePoint():
-			return sqlq.PostgresCollate
-		}
-	case cql2.TypeNumber:
-		switch c.base {
-		case "float4":
-			return sqlq.PostgresSingle
-		case "numeric":
-			return sqlq.PostgresNumeric
-		}
-		return sqlq.PostgresNumber
-	case cql2.TypeDate:
-		return sqlq.PostgresDay
-	case cql2.TypeTimestamp:
-		return sqlq.PostgresStamp
-	case cql2.TypeJSON:
-		if c.category == "A" {
-			return arrayColumn
-		}
-	}
-	return ""
-}
-
-// isByCodePoint reports whether texts of a column compare by code point.
-func (c column) isByCodePoint() bool {
-	return (c.base == "text" || c.base == "varchar") && (c.collation == collationCodePoint ||
-		c.collation == collationUTF8)
-}
-
-// stored returns how texts of a column compare in the database.
-func stored(c column, t cql2.Type) sqlq.Stored {
-	switch {
-	case t != cql2.TypeText:
-	case c.base == "text" || c.base == "varchar":
-		return map[byte]sqlq.Stored{collationCodePoint: sqlq.StoredCodePoint, collationUTF8: sqlq.StoredUTF8,
-			collationEqual:   sqlq.StoredEqual,
-			collationRoughly: sqlq.StoredRoughly}[c.collation]
-	case c.base == "bpchar" && c.collation != collationRoughly:
-		return sqlq.StoredPadded
-	case c.base == "citext":
-		return sqlq.StoredRoughly
-	case c.base == "uuid":
-		return sqlq.StoredUUID
-	case c.category == "E":
-		return sqlq.StoredEnum
-	}
-	return sqlq.StoredOther
-}
-
-// arrayColumn as Field.Normal marks a column of arrays, which is served as JSON and not compared in SQL.
-const arrayColumn = "array"
-
 func (d *draft) roleColumns() (instant, start, end string) {
 	if s := d.settings; d.timesConfigured() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
 	start, end = store.UsualInterval(func(name string) string {
-		c, _ := d.table.column(name)
-		return c.name
+		c, _ := d.table.Column(name)
+		return c.Name
 	})
 	return "", start, end
 }
@@ -653,10 +553,10 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 // rangeColumn returns the range column with the time of a feature: the configured one, else the first; "" if there is
 // none.
 func (d *draft) rangeColumn(start, end string) string {
-	for _, c := range d.table.columns {
-		named := c.name == start && (end == "" || end == start)
-		if c.isRange() && (named || start == "") && !slices.Contains(d.settings.HiddenColumns, c.name) {
-			return c.name
+	for _, c := range d.table.Columns {
+		named := c.Name == start && (end == "" || end == start)
+		if c.IsRange() && (named || start == "") && !slices.Contains(d.settings.HiddenColumns, c.Name) {
+			return c.Name
 		}
 	}
 	return ""

@@ -7,10 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
-)
 
-// channel is the notification channel on which Writers announce commits.
-const channel = "grense_catalog"
+	"grense/internal/store/postgis/catalog"
+)
 
 // listenAgain is the pause after a failed or lost connection.
 const listenAgain = 30 * time.Second
@@ -46,7 +45,7 @@ func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
 		defer cancel()
 		c.Close(short)
 	}()
-	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+	if _, err := c.Exec(ctx, "LISTEN "+catalog.Channel); err != nil {
 		return
 	}
 	for {

@@ -13,6 +13,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -180,7 +181,7 @@ func (qu *pageQuery) sort() error {
 		}
 		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
 		if f.Stored == sqlq.StoredUUID {
-			expr = orderExpr(alias+"."+quote(f.Column), f)
+			expr = catalog.OrderExpr(alias+"."+quote(f.Column), f)
 		}
 		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls},
 			selectExpr(alias, f), f.Type,
@@ -226,16 +227,8 @@ func (qu *pageQuery) setValued() {
 		return
 	}
 	first := qu.order[0]
-	first.Nulls, first.Expr = false, sqlq.Ident(orderExpr(column, f))
+	first.Nulls, first.Expr = false, sqlq.Ident(catalog.OrderExpr(column, f))
 	qu.valued = &valued{append([]sqlq.Key{first}, qu.order[1:]...), only}
-}
-
-// orderExpr returns the expression of an index on a column that sorts its values, none of which is null.
-func orderExpr(column string, f *sqlq.Field) string {
-	if f.Type == cql2.TypeText && f.Stored != sqlq.StoredUUID {
-		return sqlq.PostgreSQL{}.Normal(column, f)
-	}
-	return column
 }
 
 // maxArguments is the largest number of arguments in a statement; the protocol counts them with 16 bits.

@@ -27,6 +27,7 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 )
 
@@ -189,7 +190,7 @@ func (s *Store) look(ctx context.Context) error {
 	defer cancel()
 	var found string
 	err := s.retry(short, func(c *pgxpool.Conn) (err error) {
-		found, err = fingerprint(short, c)
+		found, err = catalog.Fingerprint(short, c)
 		return err
 	})
 	if err != nil {

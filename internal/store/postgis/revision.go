@@ -17,6 +17,7 @@ import (
 
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 )
 
 // revision is a version of the definitions, with surveys of the tables. It is immutable.
@@ -38,33 +39,33 @@ type revision struct {
 
 // load reads definitions and surveys the tables. It reuses surveys of geometries in before, which may be nil.
 func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
-	var in *definitionsRead
+	var in *catalog.Definitions
 	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
-		in, err = settledDefinitions(ctx, c)
+		in, err = catalog.Read(ctx, c)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC(), Live: true}, layers: map[string]*layer{},
-		fingerprint: in.fingerprint,
+		fingerprint: in.Fingerprint,
 		surveys:     map[string]*survey{}, measured: map[string]*survey{}, items: map[string]string{},
 		read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
-	if len(in.own) > 0 {
+	if len(in.Own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}
-	for _, def := range in.own {
-		if def.modified.After(r.catalog.Modified) {
-			r.catalog.Modified = def.modified
+	for _, def := range in.Own {
+		if def.Modified.After(r.catalog.Modified) {
+			r.catalog.Modified = def.Modified
 		}
 	}
 	version, err := s.survey(ctx, r, in, before)
 	if err != nil {
 		return nil, err
 	}
-	r.resolveReferences(in.own)
-	for _, def := range in.own {
-		if in.ours[def.Table] == nil {
+	r.resolveReferences(in.Own)
+	for _, def := range in.Own {
+		if in.Ours[def.Table] == nil {
 			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Collection: def.ID, Refused: true,
 				Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
 		}
@@ -77,11 +78,11 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
 	for _, l := range r.layers {
 		// the columns that each statement verifies may be those of after the fingerprint
-		stamp := sha256.Sum256(fmt.Append(nil, r.fingerprint, string(settings), l.table.columnsSum))
+		stamp := sha256.Sum256(fmt.Append(nil, r.fingerprint, string(settings), l.table.ColumnsSum))
 		l.rev, l.run = binary.BigEndian.Uint64(stamp[:]), s.run
 		l.warn = func(column string) {
 			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null",
-				"table", l.table.layer(), "column", column)
+				"table", l.table.Layer(), "column", column)
 		}
 	}
 	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
@@ -89,15 +90,15 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 }
 
 // survey surveys the tables for r, and returns a hash of the results.
-func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, before *revision) (hash.Hash, error) {
+func (s *Store) survey(ctx context.Context, r *revision, in *catalog.Definitions, before *revision) (hash.Hash, error) {
 	var drafts []*draft
-	for _, t := range in.tables {
-		if d := s.draft(t, in.own); d != nil {
+	for _, t := range in.Tables {
+		if d := s.draft(t, in.Own); d != nil {
 			drafts = append(drafts, d)
 		} else if s.isBookkeeping(t) {
-			r.catalog.Bookkeeping = append(r.catalog.Bookkeeping, t.layer())
+			r.catalog.Bookkeeping = append(r.catalog.Bookkeeping, t.Layer())
 		} else if s.settingsOf(t).Hidden {
-			r.catalog.Hidden = append(r.catalog.Hidden, t.layer())
+			r.catalog.Hidden = append(r.catalog.Hidden, t.Layer())
 		}
 	}
 	fromFile := before != nil && before.catalog == nil
@@ -130,11 +131,11 @@ func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, be
 
 // resolveReferences sets the collection ids in references between collections, and removes references to collections
 // that are not served.
-func (r *revision) resolveReferences(own map[string]definition) {
+func (r *revision) resolveReferences(own map[string]catalog.Definition) {
 	served := map[string]string{} // id of public collections by the id in their definition
 	for _, def := range own {
 		for _, c := range r.catalog.Collections {
-			if c.Public && c.Table == def.Table && r.tables[c.ID] == ownSchema+"."+def.Table {
+			if c.Public && c.Table == def.Table && r.tables[c.ID] == catalog.OwnSchema+"."+def.Table {
 				served[def.ID] = c.ID
 			}
 		}
@@ -146,53 +147,6 @@ func (r *revision) resolveReferences(own map[string]definition) {
 			}
 		}
 	}
-}
-
-// definitionsRead is the content of the system catalogs and our own tables.
-type definitionsRead struct {
-	fingerprint string
-	tables      []*table
-	ours        map[string]*table     // tables in the schema grense, by name
-	own         map[string]definition // by table
-}
-
-// mostReadings is the largest number of attempts to read definitions while they change.
-const mostReadings = 5
-
-// settledDefinitions reads definitions that did not change during reading. Each statement sees another version of the
-// system catalogs, so that a table replaced in between would be missing.
-func settledDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
-	for n := 1; ; n++ {
-		in, err := readDefinitions(ctx, c)
-		if err != nil || n == mostReadings {
-			return in, err
-		}
-		now, err := fingerprint(ctx, c)
-		if err != nil || now == in.fingerprint {
-			return in, err
-		}
-	}
-}
-
-func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
-	if err := requirePostGIS(ctx, c); err != nil {
-		return nil, err
-	}
-	in := &definitionsRead{ours: map[string]*table{}}
-	var err error
-	if in.fingerprint, err = fingerprint(ctx, c); err != nil { // first, so that the next poll notices later changes
-		return nil, err
-	}
-	if in.tables, err = readTables(ctx, c); err != nil {
-		return nil, err
-	}
-	for _, t := range in.tables {
-		if t.schema == ownSchema {
-			in.ours[t.name] = t
-		}
-	}
-	in.own, err = definitions(ctx, c)
-	return in, err
 }
 
 // examined is the result of opening a draft; without a layer it is refused.
@@ -246,7 +200,7 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, 
 				case ctx.Err() == nil && (late || d.isToBlame(err)):
 					d.notes, found[i] = d.notes[:notes], examined{unread: err}
 				default:
-					cancel(fmt.Errorf("table %s: %w", d.table.layer(), err))
+					cancel(fmt.Errorf("table %s: %w", d.table.Layer(), err))
 				}
 			}
 		})
@@ -263,12 +217,12 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, 
 }
 
 // progress returns a function that regularly logs how many rows of a table have been read.
-func (s *Store) progress(t *table) func(int) {
+func (s *Store) progress(t *catalog.Table) func(int) {
 	last := time.Now()
 	return func(rows int) {
 		if time.Since(last) > 3*time.Second {
 			last = time.Now()
-			s.options.Logger.Info("reading a table for its extent", "table", t.layer(), "rows", rows)
+			s.options.Logger.Info("reading a table for its extent", "table", t.Layer(), "rows", rows)
 		}
 	}
 }
@@ -276,10 +230,10 @@ func (s *Store) progress(t *table) func(int) {
 // geometries returns a key for the geometries of a table that changes when the table is rewritten; "" if unknown. For
 // our tables it includes the time of writing, since a Writer may refill a table without rewriting it.
 func (d *draft) geometries() string {
-	if d.table.file == 0 || d.geometry.name == "" {
+	if d.table.FileNode == 0 || d.geometry.Name == "" {
 		return ""
 	}
-	return fmt.Sprint(d.table.oid, d.table.file, d.geometry, d.written)
+	return fmt.Sprint(d.table.OID, d.table.FileNode, d.geometry, d.written)
 }
 
 // read opens and surveys a draft.
@@ -290,7 +244,7 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	if d.refused() {
 		return x, nil
 	}
-	if d.geometry.name != "" {
+	if d.geometry.Name != "" {
 		if err := d.place(ctx, c); err != nil || d.refused() {
 			return x, err
 		}
@@ -315,8 +269,8 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 }
 
 // settingsName returns the key of a table in Options.Settings; false if there are no settings for it.
-func (s *Store) settingsName(t *table) (string, bool) {
-	for _, name := range [...]string{t.schema + "." + t.name, t.name, collectionID(t), store.CollectionID(t.name)} {
+func (s *Store) settingsName(t *catalog.Table) (string, bool) {
+	for _, name := range [...]string{t.Schema + "." + t.Name, t.Name, collectionID(t), store.CollectionID(t.Name)} {
 		if _, ok := s.options.Settings[name]; ok {
 			return name, true
 		}
@@ -324,29 +278,29 @@ func (s *Store) settingsName(t *table) (string, bool) {
 	return "", false
 }
 
-func (s *Store) settingsOf(t *table) store.Settings {
+func (s *Store) settingsOf(t *catalog.Table) store.Settings {
 	name, _ := s.settingsName(t)
 	return s.options.Settings[name]
 }
 
 // isBookkeeping reports whether a table is not served because it belongs to a program such as QGIS.
-func (s *Store) isBookkeeping(t *table) bool {
+func (s *Store) isBookkeeping(t *catalog.Table) bool {
 	_, named := s.settingsName(t)
-	return !named && t.schema != ownSchema && store.IsBookkeeping(t.schema, t.name) &&
-		!slices.ContainsFunc(t.columns, column.isGeometry)
+	return !named && t.Schema != catalog.OwnSchema && store.IsBookkeeping(t.Schema, t.Name) &&
+		!slices.ContainsFunc(t.Columns, catalog.Column.IsGeometry)
 }
 
 // draft returns a draft for a table; nil if the table is not to be served.
-func (s *Store) draft(t *table, defs map[string]definition) *draft {
+func (s *Store) draft(t *catalog.Table, defs map[string]catalog.Definition) *draft {
 	d := &draft{table: t, uncut: s.options.Uncut}
 	d.settings = s.settingsOf(t)
-	if t.schema == ownSchema {
-		def := defs[t.name]
-		if d.own, d.written = def.Collection, def.modified; d.own == nil {
+	if t.Schema == catalog.OwnSchema {
+		def := defs[t.Name]
+		if d.own, d.written = def.Collection, def.Modified; d.own == nil {
 			return nil
 		}
 	}
-	if d.settings.Hidden || len(t.columns) == 0 || s.isBookkeeping(t) {
+	if d.settings.Hidden || len(t.Columns) == 0 || s.isBookkeeping(t) {
 		return nil
 	}
 	d.findGeometry()
@@ -354,20 +308,20 @@ func (s *Store) draft(t *table, defs map[string]definition) *draft {
 }
 
 // add adds an opened draft to the revision and returns its survey; nil if it is refused.
-func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *survey {
+func (r *revision) add(d *draft, x examined, in *catalog.Definitions, id string) *survey {
 	defer func() { r.catalog.Notes = append(r.catalog.Notes, d.notes...) }()
 	if x.l == nil {
 		return nil
 	}
 	if d.own != nil {
 		var err error
-		if x.l.source.Relations, err = relations(d.own.Relations, x.l.parts[0].name, in.ours); err != nil {
+		if x.l.source.Relations, err = relations(d.own.Relations, x.l.parts[0].name, in.Ours); err != nil {
 			d.refuse("%v", err)
 			return nil
 		}
 	}
 	x.l.ID = id
-	r.tables[id] = d.table.schema + "." + d.table.name
+	r.tables[id] = d.table.Schema + "." + d.table.Name
 	r.layers[x.l.ID] = x.l
 	x.l.Collection.IndexNames()
 	r.catalog.Collections = append(r.catalog.Collections, x.l.Collection)

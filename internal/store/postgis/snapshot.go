@@ -104,7 +104,7 @@ func (x *snapshot) hold(ctx context.Context, collection string) error {
 		return err
 	}
 	changed := true
-	err = x.pinned.pinned.QueryRow(ctx, changedSQL, pgx.QueryExecModeSimpleProtocol, l.table.oid).Scan(&changed)
+	err = x.pinned.pinned.QueryRow(ctx, changedSQL, pgx.QueryExecModeSimpleProtocol, l.table.OID).Scan(&changed)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -35,13 +36,13 @@ type survey struct {
 // foundSRIDs returns up to two SRIDs that occur in geometries.
 func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, err error) {
 	if d.own != nil && d.own.Geometry != nil { // a constraint guarantees it
-		return []int{int(srid(d.own.Geometry.CRS))}, nil
+		return []int{int(catalog.SRID(d.own.Geometry.CRS))}, nil
 	}
 	if d.stored && d.measured != nil && d.measured.SRID != 0 {
 		return []int{d.measured.SRID}, nil
 	}
-	g := quote(d.geometry.name)
-	err = conn.Each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2",
+	g := quote(d.geometry.Name)
+	err = conn.Each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.Quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2",
 		func(rows pgx.Rows) error {
 			var srid int
 			err := rows.Scan(&srid)
@@ -63,18 +64,18 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	} else if err := d.moments(ctx, c, sv); err != nil {
 		return nil, false, err
 	}
-	if d.geometry.name == "" {
+	if d.geometry.Name == "" {
 		if d.measured != nil && d.stored {
 			return sv, true, nil
 		}
-		return sv, true, c.QueryRow(ctx, "SELECT count(*) FROM "+d.table.quoted()).Scan(&sv.Count)
+		return sv, true, c.QueryRow(ctx, "SELECT count(*) FROM "+d.table.Quoted()).Scan(&sv.Count)
 	}
 	degree, err := crs.Between(d.crs, crs.CRS84)
 	if err != nil {
 		return nil, false, conn.Own(err)
 	}
-	x := quote(d.geometry.name)
-	if d.geometry.base == "geography" {
+	x := quote(d.geometry.Name)
+	if d.geometry.Base == "geography" {
 		x += "::geometry"
 	}
 	before, after := d.transform()
@@ -103,7 +104,7 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 
 // placing returns how to interpret the geometries.
 func (d *draft) placing() store.Placing {
-	return store.Placing{CRS: d.crs, Geodesic: d.geometry.base == "geography", Ours: d.own != nil, Uncut: d.uncut}
+	return store.Placing{CRS: d.crs, Geodesic: d.geometry.Base == "geography", Ours: d.own != nil, Uncut: d.uncut}
 }
 
 // measure reads all geometries through an expression.
@@ -113,7 +114,7 @@ func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr s
 		id = append(id, quote(n))
 	}
 	return conn.Each(ctx, c, "SELECT ST_AsBinary("+expr+"), concat_ws(';', "+strings.Join(id, ", ")+") FROM "+
-		d.table.quoted(), func(rows pgx.Rows) error {
+		d.table.Quoted(), func(rows pgx.Rows) error {
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)
 		}
@@ -157,7 +158,7 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 		d.refuse("%s", reason)
 		return false, nil
 	}
-	if !sure || d.table.nullable {
+	if !sure || d.table.Nullable {
 		var quoted, text []string
 		for _, n := range names {
 			quoted, text = append(quoted, quote(n)), append(text, quote(n)+`::text COLLATE "C"`)
@@ -165,7 +166,7 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 		var rows, nulls, different int
 		err = c.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE num_nulls("+strings.Join(quoted, ", ")+
 			") > 0), count(DISTINCT ("+
-			strings.Join(text, ", ")+")) FROM "+d.table.quoted()).Scan(&rows, &nulls, &different)
+			strings.Join(text, ", ")+")) FROM "+d.table.Quoted()).Scan(&rows, &nulls, &different)
 		name := strings.Join(names, ", ")
 		switch {
 		case err != nil:
@@ -181,7 +182,7 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 			return false, nil
 		}
 	}
-	sv.Key, sv.Sure = names, sure && !d.table.nullable
+	sv.Key, sv.Sure = names, sure && !d.table.Nullable
 	return true, nil
 }
 
@@ -205,7 +206,7 @@ func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error 
 	}
 	var begins, ends bool
 	err := c.QueryRow(ctx, "SELECT least("+strings.Join(first, ", ")+"), greatest("+strings.Join(last, ", ")+"), "+
-		closing(begin)+", "+closing(end)+" FROM "+d.table.quoted()).
+		closing(begin)+", "+closing(end)+" FROM "+d.table.Quoted()).
 		Scan(&sv.Temporal[0], &sv.Temporal[1], &begins, &ends)
 	for i, t := range sv.Temporal {
 		if t != nil {
@@ -229,15 +230,15 @@ func (d *draft) momentColumns() (columns []string, begin, end string) {
 	if d.own != nil {
 		c = *d.own
 	} else {
-		for _, col := range d.table.columns {
-			switch t, ok := typeOf(col); {
-			case !ok || slices.Contains(d.settings.HiddenColumns, col.name):
-			case col.isRange():
-				for _, p := range col.rangeParts() {
+		for _, col := range d.table.Columns {
+			switch t, ok := col.Type(); {
+			case !ok || slices.Contains(d.settings.HiddenColumns, col.Name):
+			case col.IsRange():
+				for _, p := range rangeParts(col) {
 					c.Properties = append(c.Properties, p.Property)
 				}
 			default:
-				c.Properties = append(c.Properties, store.Property{Name: col.name, Column: col.name, Type: t})
+				c.Properties = append(c.Properties, store.Property{Name: col.Name, Column: col.Name, Type: t})
 			}
 		}
 	}
@@ -259,11 +260,11 @@ func (d *draft) momentColumns() (columns []string, begin, end string) {
 // rangeEnds is momentColumns for a range column. A null or empty range is not open.
 func (d *draft) rangeEnds(c *store.Collection) (columns []string, begin, end string) {
 	p, _ := c.Find(c.Timeless)
-	col, _ := d.table.column(p.Column)
-	for _, part := range col.rangeParts()[:2] {
-		x := sqlq.PostgreSQL{}.Normal(quote(col.name), &sqlq.Field{Normal: part.normal})
+	col, _ := d.table.Column(p.Column)
+	for _, part := range rangeParts(col)[:2] {
+		x := sqlq.PostgreSQL{}.Normal(quote(col.Name), &sqlq.Field{Normal: part.normal})
 		columns = append(columns, "("+x+")")
 	}
-	timed := "CASE WHEN isempty(" + quote(col.name) + ") IS NOT FALSE THEN '2000-01-01' ELSE "
+	timed := "CASE WHEN isempty(" + quote(col.Name) + ") IS NOT FALSE THEN '2000-01-01' ELSE "
 	return columns, "(" + timed + columns[0] + " END)", "(" + timed + columns[1] + " END)"
 }

@@ -31,7 +31,7 @@ const (
 
 func (d *draft) mostTime(hurry bool) time.Duration {
 	switch {
-	case d.table.kind != 'v' && d.table.kind != 'f':
+	case d.table.Kind != 'v' && d.table.Kind != 'f':
 		return 0
 	case hurry:
 		return mostInHurry
@@ -64,11 +64,11 @@ func (d *draft) isToBlame(err error) bool {
 // excuse returns why a table cannot be read now, with the cure.
 func (d *draft) excuse(err error) string {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
-	name := d.table.quoted()
+	name := d.table.Quoted()
 	switch {
 	case !ok:
 		return "it was not read in time; it is tried again"
-	case pe.Code == "55000" && d.table.kind == 'm':
+	case pe.Code == "55000" && d.table.Kind == 'm':
 		return "it has no data; let its owner run: REFRESH MATERIALIZED VIEW " + name + "; it is served then"
 	case pe.Code[:2] == "08" || pe.Code[:2] == "HV":
 		return "its foreign server does not answer as it should (" + pe.Message + "); it is served when that does"
@@ -85,7 +85,7 @@ func (d *draft) excuse(err error) string {
 // definition returns a key for everything about a table except its rows.
 func (d *draft) definition() string {
 	t := *d.table
-	t.file = 0
+	t.FileNode = 0
 	settings, _ := json.Marshal(d.settings) // never fails for these types
 	return fmt.Sprintf("%+v %s %v", t, settings, d.written)
 }

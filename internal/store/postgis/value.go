@@ -10,9 +10,12 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
+
+func quote(name string) string { return sqlq.PostgreSQL{}.Quote(name) }
 
 // selectExpr returns the expression for decode. It has one PostgreSQL type for each of our types.
 func selectExpr(alias string, f *sqlq.Field) string {
@@ -32,7 +35,7 @@ func selectExpr(alias string, f *sqlq.Field) string {
 		}
 		return orNull(x, f) + "::text"
 	case cql2.TypeJSON:
-		if f.Normal == arrayColumn {
+		if f.Normal == catalog.ArrayColumn {
 			return "array_to_json(" + x + ")::text"
 		}
 		return orNull(x, f) + "::text"

@@ -40,9 +40,9 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 		return nil, "", nil
 	}
 	start, end, told := s.ValidityOf(func(lower string) (string, bool) {
-		for _, col := range d.table.columns {
-			if strings.ToLower(col.name) == lower {
-				return col.name, true
+		for _, col := range d.table.Columns {
+			if strings.ToLower(col.Name) == lower {
+				return col.Name, true
 			}
 		}
 		return "", false
@@ -51,7 +51,7 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 		return nil, "", nil
 	}
 	v = &versionColumns{id: id, start: start, end: end, inclusive: s.Inclusive,
-		keyed: !d.table.nullable && d.isUnique(id, start)}
+		keyed: !d.table.Nullable && d.isUnique(id, start)}
 	if fault = d.versionFault(v); fault == "" && !v.keyed {
 		fault, err = d.readVersions(ctx, c, v)
 	}
@@ -60,16 +60,16 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 	}
 	repeat := false
 	if !told && fault == "" {
-		err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+d.table.quoted()+" GROUP BY "+quote(v.id)+
+		err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+d.table.Quoted()+" GROUP BY "+quote(v.id)+
 			" HAVING count(*) > 1)").Scan(&repeat)
 	}
 	if !told && !repeat || err != nil {
 		return nil, "", err
 	}
-	if !slices.Contains(d.table.indexed, v.id) {
+	if !slices.Contains(d.table.Indexed, v.id) {
 		d.warn("no index finds the versions of a feature, so that each request reads the whole table; "+
 			"make one, with CREATE INDEX ON %s (%s, %s)",
-			d.table.quoted(), quote(v.id), quote(v.start))
+			d.table.Quoted(), quote(v.id), quote(v.start))
 	}
 	if told {
 		return v, "", nil
@@ -83,29 +83,29 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 // versionFault returns why these columns cannot describe versions; "" if they can.
 func (d *draft) versionFault(v *versionColumns) string {
 	var c store.Collection
-	for _, col := range d.table.columns {
-		if t, ok := typeOf(col); ok {
-			c.Properties = append(c.Properties, store.Property{Name: col.name, Column: col.name, Type: t})
+	for _, col := range d.table.Columns {
+		if t, ok := col.Type(); ok {
+			c.Properties = append(c.Properties, store.Property{Name: col.Name, Column: col.Name, Type: t})
 		}
 	}
 	if fault := c.SetVersions(v.id, v.start, v.end, v.inclusive); fault != "" {
 		for _, name := range [...]string{v.start, v.end} {
-			if col, ok := d.table.column(name); ok && col.category == "S" {
+			if col, ok := d.table.Column(name); ok && col.Category == "S" {
 				fault += fmt.Sprintf("; %[1]s is text: change it, with ALTER TABLE %[2]s ALTER COLUMN %[1]s TYPE "+
 					"date USING nullif(%[1]s, '')::date",
-					quote(name), d.table.quoted())
+					quote(name), d.table.Quoted())
 			}
 		}
 		return "rows cannot be versions of features: " + fault
 	}
-	if v.keyed || len(d.table.keys) > 0 {
+	if v.keyed || len(d.table.Keys) > 0 {
 		return ""
 	}
 	cure := "serve a table with a primary key, or a materialized view with a unique index over them"
-	if d.table.kind == 'r' || d.table.kind == 'p' {
+	if d.table.Kind == 'r' || d.table.Kind == 'p' {
 		cure = fmt.Sprintf("run ALTER TABLE %[1]s ALTER COLUMN %[2]s SET NOT NULL, ALTER COLUMN %[3]s SET NOT NULL, "+
 			"ADD UNIQUE (%[2]s, %[3]s)",
-			d.table.quoted(), quote(v.id), quote(v.start))
+			d.table.Quoted(), quote(v.id), quote(v.start))
 	}
 	return fmt.Sprintf("rows cannot be versions of features: there is no primary key, and no unique index over %q "+
 		"and %q, declared NOT NULL, tells them apart; %s",
@@ -114,7 +114,7 @@ func (d *draft) versionFault(v *versionColumns) string {
 
 // readVersions returns which rows are not valid versions, unless an index guarantees it; "" if all are.
 func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionColumns) (fault string, err error) {
-	id, start, from := quote(v.id), quote(v.start), d.table.quoted()
+	id, start, from := quote(v.id), quote(v.start), d.table.Quoted()
 	noID, noStart, twice := false, "", []string{"", ""}
 	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+from+" WHERE coalesce("+id+"::text, '') = ''), "+
 		"coalesce((SELECT "+id+"::text FROM "+from+" WHERE "+start+" IS NULL LIMIT 1), ''), "+

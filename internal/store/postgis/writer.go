@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/cql2"
-	"grense/internal/geo/crs"
 	"grense/internal/migrate"
 	"grense/internal/store"
+	"grense/internal/store/postgis/catalog"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
@@ -59,7 +59,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if w.conn, err = w.pool.Acquire(ctx); err != nil {
 		return err
 	}
-	if err := requirePostGIS(ctx, w.conn); err != nil {
+	if err := catalog.RequirePostGIS(ctx, w.conn); err != nil {
 		return err
 	}
 	var oid uint32
@@ -339,7 +339,7 @@ func columnsOf(c *store.Collection) string {
 	l := sqlq.Columns{Dialect: sqlq.PostgreSQL{}, Type: columnType}
 	l.Add(c.Key.Column, columnType(c.Key.Type)+" PRIMARY KEY")
 	if g := c.Geometry; g != nil {
-		l.Add(g.Column, fmt.Sprintf("GEOMETRY CHECK (ST_SRID(%s) = %d)", quote(g.Column), srid(g.CRS)))
+		l.Add(g.Column, fmt.Sprintf("GEOMETRY CHECK (ST_SRID(%s) = %d)", quote(g.Column), catalog.SRID(g.CRS)))
 	}
 	l.AddProperties(c.Properties)
 	for _, r := range c.Relations {
@@ -370,14 +370,6 @@ func columnsOfRelation(c *store.Collection, r store.Relation) string {
 	return l.String()
 }
 
-// srid returns the SRID of a reference system. In PostGIS longitude always comes first.
-func srid(id crs.ID) uint32 {
-	if id == crs.CRS84 {
-		return uint32(crs.WGS84)
-	}
-	return uint32(id)
-}
-
 // Commit builds indexes and statistics, verifies the rows, and renames the new tables.
 func (w *Writer) Commit(ctx context.Context) error {
 	if w.done {
@@ -385,7 +377,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	}
 	err := w.finish(ctx)
 	if err == nil {
-		_, err = w.tx.Exec(ctx, "NOTIFY "+channel)
+		_, err = w.tx.Exec(ctx, "NOTIFY "+catalog.Channel)
 	}
 	if err == nil {
 		err = w.tx.Commit(ctx)

@@ -1,4 +1,4 @@
-package postgis
+package catalog
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // readKeys sets the keys of tables and views.
-func readKeys(ctx context.Context, c *pgxpool.Conn, list []*table) error {
+func readKeys(ctx context.Context, c *pgxpool.Conn, list []*Table) error {
 	byOID := map[uint32][][]int16{}
 	err := conn.Each(ctx, c, uniqueSQL, func(rows pgx.Rows) error {
 		var oid uint32
@@ -37,10 +37,10 @@ func readKeys(ctx context.Context, c *pgxpool.Conn, list []*table) error {
 		return err
 	}
 	for _, t := range list {
-		t.nullable = t.kind == 'm'
-		for _, numbers := range keysOf(t.oid, byOID, views, 0) {
+		t.Nullable = t.Kind == 'm'
+		for _, numbers := range keysOf(t.OID, byOID, views, 0) {
 			if names, ok := t.names(numbers); ok {
-				t.keys = append(t.keys, names)
+				t.Keys = append(t.Keys, names)
 			}
 		}
 	}
@@ -80,14 +80,14 @@ func keysOf(oid uint32, tables map[uint32][][]int16, views map[uint32][]origin, 
 }
 
 // names returns the columns with some numbers; false if the role may not read one of them.
-func (t *table) names(numbers []int16) ([]string, bool) {
+func (t *Table) names(numbers []int16) ([]string, bool) {
 	var out []string
 	for _, n := range numbers {
-		i := slices.IndexFunc(t.columns, func(c column) bool { return c.number == n })
+		i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.number == n })
 		if i < 0 {
 			return nil, false
 		}
-		out = append(out, t.columns[i].name)
+		out = append(out, t.Columns[i].Name)
 	}
 	return out, true
 }

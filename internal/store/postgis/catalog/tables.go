@@ -1,82 +1,62 @@
-package postgis
+// Package catalog reads the definitions of tables from the system catalogs of a PostgreSQL database with PostGIS, and
+// those of the collections in the schema that Grense writes. It reads no rows of users' tables.
+package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"grense/internal/store"
+	"grense/internal/geo/crs"
 	"grense/internal/store/postgis/conn"
 	"grense/internal/store/sqlq"
 )
 
-// ownSchema is the schema with the tables that Grense creates.
-const ownSchema = "grense"
+// OwnSchema is the schema with the tables that Grense creates.
+const OwnSchema = "grense"
 
-// table is a table or view as described by the system catalogs.
-type table struct {
-	oid, file    uint32 // file: relfilenode, which changes when all rows are rewritten; 0: none
-	schema, name string
-	kind         byte // relkind: r, p, v, m, f
-	comment      string
-	columns      []column
+// Table is a table or view as described by the system catalogs.
+type Table struct {
+	OID, FileNode uint32 // FileNode: relfilenode, which changes when all rows are rewritten; 0: none
+	Schema, Name  string
+	Kind          byte // relkind: r, p, v, m, f
+	Comment       string
+	Columns       []Column
 	// first columns of indexes over all rows: B-trees or, for geometries, spatial indexes
-	indexed []string
-	ordered map[string]bool // those of indexed whose index has the order of the column itself
-	whole   bool            // the role may read all columns, and so system columns
+	Indexed []string
+	Ordered map[string]bool // those of Indexed whose index has the order of the column itself
+	Whole   bool            // the role may read all columns, and so system columns
 	// columns that identify rows, from unique indexes; those of a single column and the primary key first
-	keys       [][]string
-	nullable   bool   // columns of keys may be null, as in materialised views
-	columnsSum string // result of columnsSumSQL when the columns were read
+	Keys       [][]string
+	Nullable   bool   // columns of Keys may be null, as in materialised views
+	ColumnsSum string // result of ColumnsSumSQL when the columns were read
 }
 
-// column is a column of a table.
-type column struct {
-	name, typ, base string // typ: as printed; base: type name without schema, for a domain that of its base type
-	category        string // typcategory of base
-	declared        string // base for use in statements
-	number          int16
-	notNull         bool
-	collation       byte         // one of the collation constants; 0: none
-	indexes         sqlq.Indexes // indexes in other orders than that of the column
-	comment         string
-	geometryType    string // declared type of a geometry or geography
-	srid, dims      int
-	stored          string // of a geometry or geography: type and modifier, which contains the SRID
-}
-
-// What is known about the collation of a column.
-const (
-	collationCodePoint = 'c' // by code point, and the server knows it
-	collationUTF8      = 'u' // C.UTF-8 of the C library: by code point, but the server does not know it
-	collationEqual     = 'd' // deterministic: only identical texts are equal
-	collationRoughly   = 'n' // nondeterministic
-)
-
-// layer returns the name of a table for people: with its schema unless that is public.
-func (t *table) layer() string {
-	if t.schema == "public" || t.schema == ownSchema {
-		return t.name
+// Layer returns the name of a table for people: with its schema unless that is public or OwnSchema.
+func (t *Table) Layer() string {
+	if t.Schema == "public" || t.Schema == OwnSchema {
+		return t.Name
 	}
-	return t.schema + "." + t.name
+	return t.Schema + "." + t.Name
 }
 
-func quote(name string) string { return sqlq.PostgreSQL{}.Quote(name) }
+// Quoted returns the name of a table with its schema for statements.
+func (t *Table) Quoted() string {
+	d := sqlq.PostgreSQL{}
+	return d.Quote(t.Schema) + "." + d.Quote(t.Name)
+}
 
-func (t *table) quoted() string { return quote(t.schema) + "." + quote(t.name) }
-
-func (t *table) column(name string) (column, bool) {
-	i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+// Column returns the column with a name; false if the role may not read one.
+func (t *Table) Column(name string) (Column, bool) {
+	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
 	if i < 0 {
-		return column{}, false
+		return Column{}, false
 	}
-	return t.columns[i], true
+	return t.Columns[i], true
 }
 
 // tablesSQL selects the tables that the role may read at least in part, without system tables, partitions and tables of
@@ -135,53 +115,8 @@ FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS N
   LEFT JOIN pg_collation co ON co.oid = i.indcollation[0]
 WHERE CASE WHEN y.typname IN ('geometry', 'geography') THEN m.amname IN ('gist', 'spgist', 'brin') ELSE m.amname = 'btree' END`
 
-// fingerprintSQL returns a hash that changes with the definition of any table.
-const fingerprintSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
-SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
-  SELECT concat_ws('/', t.oid, t.schema, t.name, t.kind, t.comment, t.whole, t.populated) AS x FROM t
-  UNION ALL SELECT concat_ws('/', t.oid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation, col_description(t.oid, a.attnum))
-    FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND (t.whole OR has_column_privilege(t.oid, a.attnum, 'SELECT'))
-  UNION ALL SELECT concat_ws('/', i.indrelid, i.indexrelid, i.indkey::text, i.indisunique, i.indisvalid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_index i ON i.indrelid = c.oid WHERE n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'
-  UNION ALL SELECT concat_ws('/', 'v', r.oid, r.xmin) FROM t JOIN pg_rewrite r ON r.ev_class = t.oid
-  UNION ALL SELECT concat_ws('/', 'h', h.inhrelid, h.inhparent) FROM pg_inherits h
-  UNION ALL SELECT concat_ws('/', 'e', e.enumtypid, e.enumlabel, e.enumsortorder) FROM pg_enum e
-) all_of_it`
-
-// fingerprint returns a hash of all definitions, including those of our collections.
-func fingerprint(ctx context.Context, c *pgxpool.Conn) (string, error) {
-	var found *string
-	if err := c.QueryRow(ctx, fingerprintSQL).Scan(&found); err != nil {
-		return "", err
-	}
-	modified, err := ownModified(ctx, c)
-	if err != nil || found == nil {
-		return modified, err
-	}
-	return *found + modified, nil
-}
-
-// ownModified returns when one of Grense's own collections was last written; "" if the role can see none.
-func ownModified(ctx context.Context, c *pgxpool.Conn) (string, error) {
-	there, err := hasOwn(ctx, c)
-	if err != nil || !there {
-		return "", err
-	}
-	var at string
-	err = c.QueryRow(ctx, "SELECT coalesce(max(modified)::text, '') || '/' || count(*)::text FROM grense.collection").
-		Scan(&at)
-	return at, err
-}
-
-func hasOwn(ctx context.Context, c *pgxpool.Conn) (there bool, err error) {
-	err = c.QueryRow(ctx,
-		`SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'grense'
-		AND c.relname = 'collection' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`).Scan(&there)
-	return there, err
-}
-
-// requirePostGIS returns an error with the cure if PostGIS is missing or not accessible.
-func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
+// RequirePostGIS returns an error with the cure if PostGIS is missing or not accessible.
+func RequirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 	var schema *string
 	err := c.QueryRow(ctx, "SELECT (SELECT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = "+
 		"e.extnamespace WHERE e.extname = 'postgis')").Scan(&schema)
@@ -198,20 +133,20 @@ func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// readTables returns the tables in a stable order, those of the schema public first.
-func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
-	var list []*table
-	byOID := map[uint32]*table{}
+// ReadTables returns the tables in a stable order, those of the schema public first.
+func ReadTables(ctx context.Context, c *pgxpool.Conn) ([]*Table, error) {
+	var list []*Table
+	byOID := map[uint32]*Table{}
 	const order = " ORDER BY n.nspname <> 'public', n.nspname, c.relname"
 	err := conn.Each(ctx, c, tablesSQL+order, func(rows pgx.Rows) error {
-		t := &table{}
+		t := &Table{}
 		var kind string
 		var populated bool
-		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.comment, &t.whole, &populated); err != nil {
+		if err := rows.Scan(&t.OID, &t.Schema, &t.Name, &kind, &t.Comment, &t.Whole, &populated); err != nil {
 			return err
 		}
-		t.kind = kind[0]
-		list, byOID[t.oid] = append(list, t), t
+		t.Kind = kind[0]
+		list, byOID[t.OID] = append(list, t), t
 		return nil
 	})
 	if err != nil {
@@ -223,7 +158,7 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 			var oid, file uint32
 			err := rows.Scan(&oid, &file)
 			if t := byOID[oid]; t != nil {
-				t.file = file
+				t.FileNode = file
 			}
 			return err
 		})
@@ -231,16 +166,16 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 		return nil, err
 	}
 	err = conn.Each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
-		var x column
+		var x Column
 		var oid uint32
 		var collation string
-		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.declared, &x.number, &x.notNull,
-			&collation, &x.comment, &x.geometryType, &x.srid, &x.dims, &x.stored)
+		err := rows.Scan(&oid, &x.Name, &x.Printed, &x.Base, &x.Category, &x.declared, &x.number, &x.NotNull,
+			&collation, &x.Comment, &x.GeometryType, &x.SRID, &x.Dims, &x.TypeModifier)
 		if collation != "" {
 			x.collation = collation[0]
 		}
 		if t := byOID[oid]; t != nil {
-			t.columns = append(t.columns, x)
+			t.Columns = append(t.Columns, x)
 		}
 		return err
 	})
@@ -269,27 +204,27 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 // columnsSum is an SQL expression for a hash of column numbers and names in pg_attribute.
 const columnsSum = "sum((attnum + 7) * hashtext(attname::text)::bigint)"
 
-// columnsSumSQL returns an expression for columnsSum of the table that has the name now, up to the last column that was
+// ColumnsSumSQL returns an expression for columnsSum of the table that has the name now, up to the last column that was
 // read, since columns may be added. It is null if that is another table.
-func (t *table) columnsSumSQL() string {
+func (t *Table) ColumnsSumSQL() string {
 	return fmt.Sprintf("SELECT %s FROM pg_attribute WHERE attrelid = %d AND attnum BETWEEN 1 AND %d AND "+
 		"to_regclass(%s) = %[2]d::oid",
-		columnsSum, t.oid, t.lastColumn(), conn.Literal(t.quoted()))
+		columnsSum, t.OID, t.lastColumn(), conn.Literal(t.Quoted()))
 }
 
-func (t *table) lastColumn() (n int16) {
-	for _, c := range t.columns {
+func (t *Table) lastColumn() (n int16) {
+	for _, c := range t.Columns {
 		n = max(n, c.number)
 	}
 	return n
 }
 
-// readColumnsSums sets columnsSum of tables.
-func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID map[uint32]*table) error {
+// readColumnsSums sets ColumnsSum of tables.
+func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*Table, byOID map[uint32]*Table) error {
 	var oids []uint32
 	var last []int16
 	for _, t := range list {
-		oids, last = append(oids, t.oid), append(last, t.lastColumn())
+		oids, last = append(oids, t.OID), append(last, t.lastColumn())
 	}
 	return conn.Each(ctx, c, "SELECT t.oid, "+columnsSum+`::text FROM unnest($1::oid[], $2::int2[]) AS t(oid, last)
 		JOIN pg_attribute ON attrelid = t.oid AND attnum BETWEEN 1 AND t.last GROUP BY t.oid`,
@@ -298,64 +233,34 @@ func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID 
 			var sum string
 			err := rows.Scan(&oid, &sum)
 			if t := byOID[oid]; t != nil {
-				t.columnsSum = sum
+				t.ColumnsSum = sum
 			}
 			return err
 		}, oids, last)
 }
 
 // addIndex adds a row of indexedSQL.
-func (t *table) addIndex(name string, pattern, own, code bool) {
-	if !slices.Contains(t.indexed, name) {
-		t.indexed = append(t.indexed, name)
+func (t *Table) addIndex(name string, pattern, own, code bool) {
+	if !slices.Contains(t.Indexed, name) {
+		t.Indexed = append(t.Indexed, name)
 	}
-	i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
 	switch {
 	case pattern && i >= 0:
-		t.columns[i].indexes |= sqlq.IndexPattern
+		t.Columns[i].indexes |= sqlq.IndexPattern
 	case pattern:
 	case own:
-		if t.ordered == nil {
-			t.ordered = map[string]bool{}
+		if t.Ordered == nil {
+			t.Ordered = map[string]bool{}
 		}
-		t.ordered[name] = true
+		t.Ordered[name] = true
 	case code && i >= 0:
-		t.columns[i].indexes |= sqlq.IndexCodePoint
+		t.Columns[i].indexes |= sqlq.IndexCodePoint
 	}
 }
 
-// definition is one of our collections, and the time when it was written.
-type definition struct {
-	*store.Collection
-	modified time.Time
-}
-
-// definitions returns our collections by table name.
-func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, error) {
-	defs := map[string]definition{}
-	there, err := hasOwn(ctx, c)
-	if err != nil || !there {
-		return defs, err
-	}
-	err = conn.Each(ctx, c, "SELECT id, definition::text, modified FROM grense.collection", func(rows pgx.Rows) error {
-		var id, text string
-		var at time.Time
-		if err := rows.Scan(&id, &text, &at); err != nil {
-			return err
-		}
-		d := &store.Collection{}
-		if err := json.Unmarshal([]byte(text), d); err != nil {
-			return conn.Own(fmt.Errorf("postgis: definition of collection %q: %w", id, err))
-		}
-		d.Invented = d.Description.MarkedInvented()
-		defs[d.Table] = definition{d, at.UTC()}
-		return nil
-	})
-	return defs, err
-}
-
-// systemOf returns the authority, the code and the well-known text of a reference system.
-func systemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string, code int, text string, err error) {
+// SystemOf returns the authority, the code and the well-known text of a reference system.
+func SystemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string, code int, text string, err error) {
 	err = c.QueryRow(ctx, "SELECT coalesce(auth_name, ''), coalesce(auth_srid, 0), coalesce(srtext, "+
 		"'') FROM spatial_ref_sys WHERE srid = $1", srid).Scan(&authority, &code, &text)
 	if err == pgx.ErrNoRows {
@@ -363,3 +268,14 @@ func systemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string,
 	}
 	return strings.ToUpper(authority), code, text, err
 }
+
+// SRID returns the SRID of a reference system. In PostGIS longitude always comes first.
+func SRID(id crs.ID) uint32 {
+	if id == crs.CRS84 {
+		return uint32(crs.WGS84)
+	}
+	return uint32(id)
+}
+
+// Channel is the notification channel on which Writers announce commits.
+const Channel = "grense_catalog"
