@@ -41,12 +41,14 @@ var may = map[string]string{
 		"internal/store/sqlq internal/cql2 internal/store/gpkg/gpb internal/cql2/fold internal/geo/crs " +
 		"internal/geo/wkb internal/migrate migrations",
 	"internal/state": "internal/store",
-	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn internal/state " +
-		"internal/cache internal/store internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb " +
-		"internal/migrate migrations",
+	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn " +
+		"internal/store/postgis/writer internal/state internal/cache internal/store internal/store/sqlq " +
+		"internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate",
 	"internal/store/postgis/catalog": "internal/store/postgis/conn internal/cql2 internal/geo/crs internal/store " +
 		"internal/store/sqlq",
 	"internal/store/postgis/conn": "internal/cql2 internal/store internal/store/sqlq",
+	"internal/store/postgis/writer": "internal/store/postgis/catalog internal/store/postgis/conn internal/cql2 " +
+		"internal/geo/wkb internal/migrate internal/store internal/store/sqlq",
 	"internal/store/storetest": "internal/await internal/store internal/cql2 internal/cql2/fold internal/geo/crs " +
 		"internal/geo/wkb internal/sharedtest",
 	"internal/feature": "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +

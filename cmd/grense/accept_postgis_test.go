@@ -17,7 +17,7 @@ import (
 	"grense/internal/await"
 	"grense/internal/demo"
 	"grense/internal/register"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -250,7 +250,7 @@ func TestAcceptPostGIS(t *testing.T) {
 	})
 	t.Run("place names", func(t *testing.T) {
 		address := cluster.Database(t)
-		w, err := postgis.Create(t.Context(), address)
+		w, err := writer.Create(t.Context(), address)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -34,7 +34,7 @@ func TestLayersAcrossTheAntimeridian(t *testing.T) {
 			url := cluster.Database(t)
 			storetest.Write(t, func(w store.Writer) {
 				storetest.WriteCrossings(t, w)
-			})(postgis.Create(t.Context(), url))
+			})(writer.Create(t.Context(), url))
 			return url, cluster.Database(t)
 		}},
 	} {

@@ -23,7 +23,7 @@ import (
 	"github.com/paulmach/orb/encoding/mvt"
 
 	"grense/internal/await"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -313,7 +313,7 @@ func stormOverPostGIS(t *testing.T, changes int) (wrong, refused, answers int64)
 	var own storetest.Cluster
 	t.Cleanup(own.Stop)
 	url := own.Database(t)
-	storetest.Write(t, sixtyPlaces(t))(postgis.Create(t.Context(), url))
+	storetest.Write(t, sixtyPlaces(t))(writer.Create(t.Context(), url))
 	db, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

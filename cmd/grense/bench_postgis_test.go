@@ -21,7 +21,7 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -171,7 +171,7 @@ func bothStores(t *testing.T) (path, address, admin string) {
 	path = filepath.Join(t.TempDir(), "both.gpkg")
 	for _, create := range []func() (store.Writer, error){
 		func() (store.Writer, error) { return gpkg.Create(t.Context(), path) },
-		func() (store.Writer, error) { return postgis.Create(t.Context(), admin) },
+		func() (store.Writer, error) { return writer.Create(t.Context(), admin) },
 	} {
 		w, err := create()
 		if err != nil {

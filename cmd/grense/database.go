@@ -16,12 +16,13 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 )
 
 // createTarget returns a writer for a database or a GeoPackage.
 func createTarget(ctx context.Context, target string) (store.Writer, error) {
 	if source.IsDatabase(target) {
-		return postgis.Create(ctx, target)
+		return writer.Create(ctx, target)
 	}
 	return gpkg.Create(ctx, target)
 }
@@ -198,7 +199,7 @@ func migrateDatabase(ctx context.Context, src string) error {
 				"imported into it",
 		)
 	}
-	if err := postgis.Migrate(ctx, src); err != nil {
+	if err := writer.Migrate(ctx, src); err != nil {
 		return fmt.Errorf("cannot migrate %s: %w", source.Shown(src), err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 )
 
 type registerCmd struct {
@@ -55,7 +56,7 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 	start := time.Now()
 	create := func() (store.Writer, error) { return gpkg.CreateDated(ctx, c.Out, register.Date()) }
 	if source.IsDatabase(c.Out) {
-		create = func() (store.Writer, error) { return postgis.Create(ctx, c.Out) }
+		create = func() (store.Writer, error) { return writer.Create(ctx, c.Out) }
 	}
 	w, err := create()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/tempfile"
 )
 
@@ -174,7 +174,7 @@ func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 // equal files give equal bytes.
 func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.Writer, error) {
 	if source.IsDatabase(c.Into) {
-		return postgis.Create(ctx, c.Into)
+		return writer.Create(ctx, c.Into)
 	}
 	return gpkg.CreateDated(ctx, c.Into, dated)
 }

@@ -26,7 +26,7 @@ import (
 	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -139,7 +139,7 @@ func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
 	url := cluster.Database(t)
-	storetest.Write(t, sixtyPlaces(t))(postgis.Create(t.Context(), url))
+	storetest.Write(t, sixtyPlaces(t))(writer.Create(t.Context(), url))
 	db, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -64,7 +65,7 @@ func openDatabase(t testing.TB) store.Store {
 			if err := register.Generate(t.Context(), w, register.Options{Places: places, Seed: 7}); err != nil {
 				t.Fatal(err)
 			}
-		})(postgis.Create(t.Context(), url))
+		})(writer.Create(t.Context(), url))
 		copied.url = url
 	}
 	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), copied.url, postgis.Options{}))

@@ -28,7 +28,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -261,7 +261,7 @@ func newCounters(t testing.TB) *counters {
 			if err := fill(context.Background(), w); err != nil {
 				t.Fatal(err)
 			}
-		})(postgis.Create(t.Context(), x.url))
+		})(writer.Create(t.Context(), x.url))
 		x.st = openURL(t, x.url)
 		return x
 	}

@@ -15,7 +15,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -31,7 +31,7 @@ func writtenBoth(t *testing.T, write func(context.Context, store.Writer) error) 
 		if err := write(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-	})(postgis.Create(t.Context(), addr))
+	})(writer.Create(t.Context(), addr))
 	return map[string]store.Store{"GeoPackage": openGeoPackage(t, path), "PostGIS": openURL(t, addr)}
 }
 

@@ -24,6 +24,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -95,7 +96,7 @@ func fillDatabase(t testing.TB, url, source string) string {
 		if err := refill(t, w, source); err != nil {
 			t.Fatal(err)
 		}
-	})(postgis.Create(t.Context(), url))
+	})(writer.Create(t.Context(), url))
 	return url
 }
 
@@ -110,7 +111,7 @@ func writtenStore(t testing.TB, write func(context.Context, store.Writer) error)
 				if err := write(context.Background(), w); err != nil {
 					t.Fatal(err)
 				}
-			})(postgis.Create(t.Context(), url))
+			})(writer.Create(t.Context(), url))
 		}
 		rewrite()
 		return openURL(t, url), rewrite

@@ -29,6 +29,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
 )
@@ -339,7 +340,7 @@ func demoDatabase(t testing.TB) (url string, st store.Store) {
 		if err := demo.Write(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-	})(postgis.Create(t.Context(), url))
+	})(writer.Create(t.Context(), url))
 	return url, storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 }
 
@@ -424,7 +425,7 @@ func copied(t *testing.T, from store.Store, collection string) store.Store {
 		if err != nil {
 			t.Fatal(err)
 		}
-	})(postgis.Create(t.Context(), url))
+	})(writer.Create(t.Context(), url))
 	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 }
 
@@ -787,7 +788,7 @@ func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
 				t.Fatal(err)
 			}
 		}
-	})(postgis.Create(t.Context(), url))
+	})(writer.Create(t.Context(), url))
 	return url, storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 }
 

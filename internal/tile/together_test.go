@@ -23,6 +23,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 	"grense/internal/tile"
 )
@@ -158,7 +159,7 @@ func changingFile(t *testing.T) changing {
 
 func changingDatabase(t *testing.T) changing {
 	url := cluster.Database(t)
-	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(postgis.Create(t.Context(), url))
+	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(writer.Create(t.Context(), url))
 	c := changing{asked: new(atomic.Pointer[func()])}
 	st := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 	c.st = written{st, before(c.asked)}

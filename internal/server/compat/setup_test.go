@@ -25,6 +25,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -97,7 +98,7 @@ func openDatabase(t testing.TB) store.Store {
 			if err := fill(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}
-		})(postgis.Create(t.Context(), url))
+		})(writer.Create(t.Context(), url))
 		database.url = url
 	}
 	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), database.url, postgis.Options{}))

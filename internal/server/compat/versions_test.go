@@ -14,6 +14,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -63,7 +64,7 @@ func TestVersionsOfDataGiveTheBordersOfADay(t *testing.T) {
 		},
 		"PostGIS": func(t *testing.T) store.Store {
 			url := cluster.Database(t)
-			fill(postgis.Create(t.Context(), url))
+			fill(writer.Create(t.Context(), url))
 			return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 		},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -78,7 +79,7 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 // create writes into a database.
 func create(t testing.TB, url string, fill func(store.Writer)) {
 	t.Helper()
-	storetest.Write(t, fill)(postgis.Create(context.Background(), url))
+	storetest.Write(t, fill)(writer.Create(context.Background(), url))
 }
 
 // openStore opens a store and closes it when the test ends.

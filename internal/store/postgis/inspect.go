@@ -37,16 +37,6 @@ func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 	return i.list, conn.Explain(ctx, pool, err)
 }
 
-// Migrate applies missing migrations to the schema grense, and creates the schema if necessary. It does not create
-// tables that are not needed yet.
-func Migrate(ctx context.Context, url string) error {
-	w, err := Create(ctx, url)
-	if err != nil {
-		return err
-	}
-	return w.Commit(ctx)
-}
-
 type inspector struct {
 	c    *pgxpool.Conn
 	role string // quoted

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"grense/internal/cache"
+	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/postgis/conn"
@@ -365,7 +366,13 @@ func TestImportIsToldToServers(t *testing.T) {
 	url := base(t, places)
 	s := openStore(t, url, postgis.Options{Poll: time.Hour})
 	eventually(t, "listening", func() bool { return sessions(t, url, "LISTEN") > 0 })
-	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), false, "ny") })
+	create(t, url, func(w store.Writer) {
+		c := &store.Collection{ID: "a", Table: "tabell", Public: true,
+			Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}}
+		if err := w.Define(context.Background(), c, false); err != nil {
+			t.Error(err)
+		}
+	})
 	eventually(t, "served", func() bool { _, ok := s.Catalog().Collection("a"); return ok })
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -40,8 +40,8 @@ func TestRegisterIsTheSameWithoutTrigrams(t *testing.T) {
 	role, asRole := storetest.Role(t, url, "")
 	run(t, url, "CREATE SCHEMA grense AUTHORIZATION "+role)
 	sameRegister(t, asRole)
-	if found := lines(t, url, "SELECT extname::text FROM pg_extension WHERE extname = 'pg_trgm' UNION ALL SELECT "+
-		"indexname::text FROM pg_indexes WHERE indexname LIKE '%_gram'"); len(found) > 0 {
+	if found := storetest.Lines(t, url, "SELECT extname::text FROM pg_extension WHERE extname = 'pg_trgm' UNION ALL "+
+		"SELECT indexname::text FROM pg_indexes WHERE indexname LIKE '%_gram'"); len(found) > 0 {
 		t.Errorf("the role has got %v", found)
 	}
 }

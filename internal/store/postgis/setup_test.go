@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"grense/internal/await"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -18,17 +16,7 @@ import (
 )
 
 // run executes statements as a superuser.
-func run(t testing.TB, url, sql string) {
-	t.Helper()
-	c, err := pgx.Connect(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close(context.Background())
-	if _, err := c.Exec(context.Background(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-}
+var run = storetest.Run
 
 // base makes a database with the tables that sql makes.
 func base(t testing.TB, sql string) string {

@@ -16,6 +16,7 @@ import (
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis/conn"
+	"grense/internal/store/postgis/writer"
 )
 
 // ErrReadOnly reports that the role may not store keys in the database.
@@ -126,7 +127,7 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
-	if _, err := prepare(ctx, tx, list); err != nil {
+	if _, err := writer.Prepare(ctx, tx, list); err != nil {
 		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (pe.Code == "42501" || pe.Code == "25006") {
 			return conn.Own(ErrReadOnly)
 		}

@@ -298,6 +298,33 @@ func execute(address, sql string) error {
 	return nil
 }
 
+// Run runs statements in the database at an address.
+func Run(t testing.TB, address, sql string) {
+	t.Helper()
+	if err := execute(address, sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Lines returns the texts in the first column of a query's result.
+func Lines(t testing.TB, address, sql string) []string {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	rows, err := c.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return list
+}
+
 // roles counts the created roles.
 var roles atomic.Int64
 

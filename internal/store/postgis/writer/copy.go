@@ -1,4 +1,4 @@
-package postgis
+package writer
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const (
 
 // copier collects rows of a table for COPY.
 type copier struct {
-	w       *Writer
+	w       *writer
 	ctx     context.Context // from Insert
 	table   string          // name for the caller
 	stored  string          // name until Commit
@@ -36,7 +36,7 @@ type copier struct {
 }
 
 // Insert returns a function that appends rows to a table.
-func (w *Writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
+func (w *writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
 	id := name + "\x00" + strings.Join(columns, "\x00")
 	if c := w.copies[id]; c != nil {
 		c.ctx = ctx
@@ -121,7 +121,7 @@ func (c *copier) flush(ctx context.Context) error {
 	return nil
 }
 
-func (w *Writer) flushAll(ctx context.Context) error {
+func (w *writer) flushAll(ctx context.Context) error {
 	for _, c := range w.copies {
 		if err := c.flush(ctx); err != nil {
 			return conn.Own(err)

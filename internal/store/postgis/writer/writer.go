@@ -1,4 +1,6 @@
-package postgis
+// Package writer writes collections into the schema grense of a PostGIS database, all of an import or nothing, while
+// others read it.
+package writer
 
 import (
 	"context"
@@ -20,9 +22,9 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Writer writes the schema grense. It works in one transaction on staged tables, which Commit renames: readers do not
+// writer writes the schema grense. It works in one transaction on staged tables, which Commit renames: readers do not
 // wait, and see all changes or none. Writers of a database wait for each other.
-type Writer struct {
+type writer struct {
 	pool    *pgxpool.Pool
 	conn    *pgxpool.Conn
 	tx      pgx.Tx
@@ -38,7 +40,7 @@ type Writer struct {
 	done    bool
 }
 
-var _ store.Writer = (*Writer)(nil)
+var _ store.Writer = (*writer)(nil)
 
 // Create returns a Writer for the database at url. It creates the schema grense if necessary, for which the role needs
 // the right to create schemas. The caller must call Close.
@@ -47,7 +49,7 @@ func Create(ctx context.Context, url string) (store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{},
+	w := &writer{pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{},
 		named: map[string]bool{}, copies: map[string]*copier{}}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(conn.Explain(ctx, pool, err), w.Close())
@@ -55,7 +57,7 @@ func Create(ctx context.Context, url string) (store.Writer, error) {
 	return w, nil
 }
 
-func (w *Writer) begin(ctx context.Context) (err error) {
+func (w *writer) begin(ctx context.Context) (err error) {
 	if w.conn, err = w.pool.Acquire(ctx); err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 		if w.tx, err = w.conn.Begin(ctx); err != nil {
 			return err
 		}
-		changed, err := prepare(ctx, w.tx, w.list)
+		changed, err := Prepare(ctx, w.tx, w.list)
 		if err != nil || !changed {
 			return err
 		}
@@ -84,9 +86,9 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	}
 }
 
-// prepare creates the schema with its first tables if necessary, and blocks other writers until the transaction ends.
+// Prepare creates the schema with its first tables if necessary, and blocks other writers until the transaction ends.
 // changed means that it has changed tables that may contain rows.
-func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed bool, err error) {
+func Prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed bool, err error) {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
 		return false, err
 	}
@@ -139,7 +141,7 @@ func (m migrations) Apply(ctx context.Context, x migrate.Migration) error {
 }
 
 // migrated reports whether a migration creates the table. If so, it provides an empty one.
-func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
+func (w *writer) migrated(ctx context.Context, name string) (bool, error) {
 	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
 		return strings.Contains(m.SQL, "CREATE TABLE "+name+" (")
 	})
@@ -162,7 +164,7 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 
 // needed reports whether a table must not be replaced: a view, function or foreign key of a user depends on it, or it
 // has a trigger, policy or publication.
-func (w *Writer) needed(ctx context.Context, name string) (needed bool, err error) {
+func (w *writer) needed(ctx context.Context, name string) (needed bool, err error) {
 	err = w.tx.QueryRow(ctx,
 		`SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
 		AND NOT (classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1::text::regclass)))
@@ -174,14 +176,14 @@ func (w *Writer) needed(ctx context.Context, name string) (needed bool, err erro
 }
 
 // empty marks a table to be refilled in place.
-func (w *Writer) empty(ctx context.Context, name string) error {
+func (w *writer) empty(ctx context.Context, name string) error {
 	w.emptied[name] = true
 	_, err := w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
 	return err
 }
 
 // Define creates the tables of a collection and records its metadata.
-func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) error {
+func (w *writer) Define(ctx context.Context, c *store.Collection, replace bool) error {
 	if c.ID == "" || c.Table == "" || c.Key.Column == "" {
 		return fmt.Errorf("postgis: collection %q: id, table and key column are needed", c.ID)
 	}
@@ -200,7 +202,7 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 	return nil
 }
 
-func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) error {
+func (w *writer) define(ctx context.Context, c *store.Collection, replace bool) error {
 	if err := w.flushAll(ctx); err != nil {
 		return err
 	}
@@ -244,7 +246,7 @@ func defined(c *store.Collection) *store.Collection {
 }
 
 // makeTable provides an empty table: one of a migration, else a new one.
-func (w *Writer) makeTable(ctx context.Context, name string, columns func() string) error {
+func (w *writer) makeTable(ctx context.Context, name string, columns func() string) error {
 	if slices.Contains([]string{"migration", "collection", "api_key", "job", "job_piece"}, name) {
 		return conn.Own(fmt.Errorf("the schema grense has a table %q of its own; choose another name", name))
 	}
@@ -265,7 +267,7 @@ func (w *Writer) makeTable(ctx context.Context, name string, columns func() stri
 
 // keepTied handles objects of users that depend on a replaced table. If the columns are the same, the table is refilled
 // in place; otherwise the import is refused.
-func (w *Writer) keepTied(ctx context.Context, name string) error {
+func (w *writer) keepTied(ctx context.Context, name string) error {
 	var there bool
 	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).
 		Scan(&there); err != nil || !there {
@@ -296,7 +298,7 @@ func (w *Writer) keepTied(ctx context.Context, name string) error {
 }
 
 // stage creates the table that will replace the one called name.
-func (w *Writer) stage(ctx context.Context, name, columns string) error {
+func (w *writer) stage(ctx context.Context, name, columns string) error {
 	w.made++
 	staging := fmt.Sprintf("staging_%d_%d", w.conn.Conn().PgConn().PID(), w.made)
 	w.staged[name] = staging
@@ -304,7 +306,7 @@ func (w *Writer) stage(ctx context.Context, name, columns string) error {
 	return err
 }
 
-func (w *Writer) makeRelations(ctx context.Context, c *store.Collection, rs []store.Relation) error {
+func (w *writer) makeRelations(ctx context.Context, c *store.Collection, rs []store.Relation) error {
 	for _, r := range rs {
 		if err := w.makeTable(ctx, r.Table, func() string { return columnsOfRelation(c, r) }); err != nil {
 			return err
@@ -371,7 +373,7 @@ func columnsOfRelation(c *store.Collection, r store.Relation) string {
 }
 
 // Commit builds indexes and statistics, verifies the rows, and renames the new tables.
-func (w *Writer) Commit(ctx context.Context) error {
+func (w *writer) Commit(ctx context.Context) error {
 	if w.done {
 		return errors.New("postgis: the writer is closed")
 	}
@@ -389,7 +391,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 }
 
 // Close rolls back what was not committed.
-func (w *Writer) Close() error {
+func (w *writer) Close() error {
 	if w.done {
 		return nil
 	}
@@ -404,3 +406,15 @@ func (w *Writer) Close() error {
 	w.pool.Close()
 	return nil
 }
+
+// Migrate applies missing migrations to the schema grense, and creates the schema if necessary. It does not create
+// tables that are not needed yet.
+func Migrate(ctx context.Context, url string) error {
+	w, err := Create(ctx, url)
+	if err != nil {
+		return err
+	}
+	return w.Commit(ctx)
+}
+
+func quote(name string) string { return sqlq.PostgreSQL{}.Quote(name) }

@@ -1,4 +1,4 @@
-package postgis_test
+package writer_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -43,31 +44,31 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	url := cluster.Database(t)
 	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), false, "før") })
 	s := openStore(t, url, postgis.Options{})
-	w, err := postgis.Create(context.Background(), url)
+	w, err := writer.Create(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill(t, w, collection("a", "tabell"), true, "etter")
-	if got := values(t, s, "a", "1")["navn"]; got != "før" {
+	if got := nameOf(t, s); got != "før" {
 		t.Errorf("before Commit readers see %v", got)
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if got := values(t, s, "a", "1")["navn"]; got != "før" {
+	if got := nameOf(t, s); got != "før" {
 		t.Errorf("after Close without Commit: %v", got)
 	}
 	role, asRole := storetest.Role(t, url, "")
 	run(t, url, "GRANT USAGE ON SCHEMA grense TO "+role+"; GRANT SELECT ON grense.tabell, grense.collection TO "+role)
 	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, "etter") })
 	eventually(t, "the new rows", func() bool {
-		return s.Ready(context.Background()) == nil && values(t, s, "a", "1")["navn"] == "etter"
+		return s.Ready(context.Background()) == nil && nameOf(t, s) == "etter"
 	})
 	reader := openStore(t, asRole, postgis.Options{})
-	if got := values(t, reader, "a", "1")["navn"]; got != "etter" {
+	if got := nameOf(t, reader); got != "etter" {
 		t.Errorf("a role that could read the table before: %v", got)
 	}
-	w, err = postgis.Create(context.Background(), url)
+	w, err = writer.Create(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,21 +109,21 @@ func TestImportMakesIndexesAndStatistics(t *testing.T) {
 
 func TestImportTouchesNoTableOfTheUser(t *testing.T) {
 	t.Parallel()
-	url := base(t, places)
+	url := cluster.Database(t)
+	run(t, url, "CREATE TABLE sted (id INT PRIMARY KEY); INSERT INTO sted VALUES (1), (2), (3)")
 	create(t, url, func(w store.Writer) { fill(t, w, collection("sted", "lag_sted"), false, "vår") })
 	s := openStore(t, url, postgis.Options{})
-	if p := page(t, s, store.Query{Collection: "sted", Limit: 9}); p.Matched != 3 {
-		t.Errorf("the user's table: matched %d", p.Matched)
-	}
-	if p := page(t, s, store.Query{Collection: "grense_sted", Limit: 9}); p.Matched != 1 {
-		t.Errorf("the imported one: matched %d", p.Matched)
+	for id, want := range map[string]int{"sted": 3, "grense_sted": 1} {
+		if p, err := s.Page(t.Context(), store.Query{Collection: id, Limit: 9}); err != nil || p.Matched != want {
+			t.Errorf("%s: %+v, %v; want %d matches", id, p, err, want)
+		}
 	}
 }
 
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
-	w, err := postgis.Create(context.Background(), url)
+	w, err := writer.Create(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package postgis
+package writer
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // finish sends the last rows, builds indexes and statistics, and renames the tables.
-func (w *Writer) finish(ctx context.Context) error {
+func (w *writer) finish(ctx context.Context) error {
 	if err := w.flushAll(ctx); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (x index) statement(table string) string {
 }
 
 // indexesOf returns the indexes of a table, the primary key first.
-func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err error) {
+func (w *writer) indexesOf(ctx context.Context, table string) (list []index, err error) {
 	rows, err := w.tx.Query(ctx,
 		`SELECT c.relname::text, i.indisunique, coalesce(pg_get_constraintdef(k.oid), ''), substring(pg_get_indexdef(c.oid) FROM ' USING .*')
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
@@ -91,7 +91,7 @@ func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err
 
 // copyIndexes creates the indexes of the replaced table on the staged one. It runs after all rows are inserted, which
 // is faster.
-func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
+func (w *writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
 	list, err := w.indexesOf(ctx, name)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) 
 
 // keepIndexes names the indexes of a staged table without migration after the table that it replaces, and adds the
 // indexes that users have created there. It omits indexes on columns that no longer exist.
-func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) {
+func (w *writer) keepIndexes(ctx context.Context, name string) ([]index, error) {
 	staging := w.staged[name]
 	list, err := w.indexesOf(ctx, staging)
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) 
 }
 
 // freeName returns an unused name for an index of a table.
-func (w *Writer) freeName(ctx context.Context, table, rest string) (string, error) {
+func (w *writer) freeName(ctx context.Context, table, rest string) (string, error) {
 	var failed error
 	name := store.Unique(strings.ToValidUTF8(table[:min(len(table), max(63-len(rest)-4, 0))], "")+rest,
 		func(s string) bool {
@@ -176,7 +176,7 @@ func (w *Writer) freeName(ctx context.Context, table, rest string) (string, erro
 }
 
 // exchange replaces the old tables by the new ones. From here on readers wait until the transaction ends.
-func (w *Writer) exchange(ctx context.Context, indexes []index) error {
+func (w *writer) exchange(ctx context.Context, indexes []index) error {
 	names := slices.Sorted(maps.Keys(w.staged))
 	var dropped []string
 	for _, name := range w.drop {
@@ -211,7 +211,7 @@ func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 }
 
 // renameConstraints renames constraints that are named after the staged table.
-func (w *Writer) renameConstraints(ctx context.Context, name string) error {
+func (w *writer) renameConstraints(ctx context.Context, name string) error {
 	table, staging := "grense."+quote(name), w.staged[name]
 	rows, err := w.tx.Query(ctx, "SELECT conname::text FROM pg_constraint WHERE conrelid = $1::text::regclass AND "+
 		"starts_with(conname, $2)", table, staging)
@@ -240,7 +240,7 @@ const firstLockWait, lastLockWait = 300 * time.Millisecond, 15 * time.Second
 // another. The server would resolve such a deadlock after a second, perhaps by aborting the import. Each attempt waits
 // longer, since slow readers may never leave a gap. A reader that the server aborts gets an error that suggests a
 // retry.
-func (w *Writer) lock(ctx context.Context, names []string) error {
+func (w *writer) lock(ctx context.Context, names []string) error {
 	var list []string
 	for _, name := range names {
 		var there bool
@@ -281,7 +281,7 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 
 // vacuum sets the visibility map of the new tables, without which index-only scans are not possible. Errors are
 // ignored, since autovacuum does the same later.
-func (w *Writer) vacuum(ctx context.Context) {
+func (w *writer) vacuum(ctx context.Context) {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(w.staged)), slices.Sorted(maps.Keys(w.emptied))) {
 		if _, err := w.conn.Exec(ctx, "VACUUM grense."+quote(name)); err != nil {
 			return
@@ -290,7 +290,7 @@ func (w *Writer) vacuum(ctx context.Context) {
 }
 
 // index creates the indexes of tables without migration.
-func (w *Writer) index(ctx context.Context, c *store.Collection) error {
+func (w *writer) index(ctx context.Context, c *store.Collection) error {
 	if g := c.Geometry; g != nil {
 		if err := w.createIndex(ctx, c.Table, "USING gist ("+quote(g.Column)+")"); err != nil {
 			return err
@@ -316,7 +316,7 @@ func (w *Writer) index(ctx context.Context, c *store.Collection) error {
 	return w.relationIndexes(ctx, c.Relations)
 }
 
-func (w *Writer) relationIndexes(ctx context.Context, rs []store.Relation) error {
+func (w *writer) relationIndexes(ctx context.Context, rs []store.Relation) error {
 	for _, r := range rs {
 		if err := w.createIndex(ctx, r.Table, "("+quote(r.Owner)+")"); err != nil {
 			return err
@@ -331,7 +331,7 @@ func (w *Writer) relationIndexes(ctx context.Context, rs []store.Relation) error
 	return nil
 }
 
-func (w *Writer) searchIndexes(ctx context.Context, table string, ps []store.Property) error {
+func (w *writer) searchIndexes(ctx context.Context, table string, ps []store.Property) error {
 	for _, p := range ps {
 		for _, col := range [...]string{p.Search.Exact, p.Search.Norm, p.Search.Rev} {
 			if col == "" {
@@ -345,8 +345,8 @@ func (w *Writer) searchIndexes(ctx context.Context, table string, ps []store.Pro
 	return nil
 }
 
-// createIndex creates an index on a table of this Writer; tables of migrations have theirs already.
-func (w *Writer) createIndex(ctx context.Context, table, on string) error {
+// createIndex creates an index on a table of this writer; tables of migrations have theirs already.
+func (w *writer) createIndex(ctx context.Context, table, on string) error {
 	staging := w.staged[table]
 	if staging == "" || w.ours[table] {
 		return nil
@@ -356,7 +356,7 @@ func (w *Writer) createIndex(ctx context.Context, table, on string) error {
 }
 
 // verify compares the numbers of rows.
-func (w *Writer) verify(ctx context.Context) error {
+func (w *writer) verify(ctx context.Context) error {
 	want := map[string]int{}
 	for _, c := range w.copies {
 		want[c.stored] += c.total
@@ -375,7 +375,7 @@ func (w *Writer) verify(ctx context.Context) error {
 
 // rename replaces an old table by the new one. The new one gets its privileges and, if the role may change that, its
 // owner.
-func (w *Writer) rename(ctx context.Context, name string) error {
+func (w *writer) rename(ctx context.Context, name string) error {
 	rows, err := w.tx.Query(ctx,
 		`SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
 		CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END, CASE WHEN c.relowner <> current_user::regrole THEN c.relowner::regrole::text ELSE '' END

@@ -1,4 +1,4 @@
-package postgis_test
+package writer_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/writer"
 )
 
 // TestReplacedTablesKeepTheUsersIndexes: their names still say what they are.
@@ -60,10 +61,10 @@ func TestReplacedTablesKeepWhatIsTiedToThem(t *testing.T) {
 	if got := lines(t, url, "SELECT navn FROM brukerens"); !slices.Equal(got, []string{"Y"}) {
 		t.Errorf("the view shows %q", got)
 	}
-	if got := values(t, s, "a", "1")["navn"]; got != "Y" {
+	if got := nameOf(t, s); got != "Y" {
 		t.Errorf("served: %v", got)
 	}
-	w, err := postgis.Create(context.Background(), url)
+	w, err := writer.Create(context.Background(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
