@@ -42,11 +42,13 @@ var may = map[string]string{
 		"internal/geo/wkb internal/migrate migrations",
 	"internal/state": "internal/store",
 	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn " +
-		"internal/store/postgis/writer internal/state internal/cache internal/store internal/store/sqlq " +
-		"internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate",
+		"internal/store/postgis/writer internal/cache internal/store internal/store/sqlq internal/cql2 " +
+		"internal/geo/crs internal/geo/wkb internal/migrate",
 	"internal/store/postgis/catalog": "internal/store/postgis/conn internal/cql2 internal/geo/crs internal/store " +
 		"internal/store/sqlq",
 	"internal/store/postgis/conn": "internal/cql2 internal/store internal/store/sqlq",
+	"internal/store/postgis/statedb": "internal/store/postgis/conn internal/store/postgis/writer internal/state " +
+		"internal/store",
 	"internal/store/postgis/writer": "internal/store/postgis/catalog internal/store/postgis/conn internal/cql2 " +
 		"internal/geo/wkb internal/migrate internal/store internal/store/sqlq",
 	"internal/store/storetest": "internal/await internal/store internal/cql2 internal/cql2/fold internal/geo/crs " +

@@ -18,7 +18,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/source"
 	"grense/internal/state"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 )
 
 // Names of the files in a backup.
@@ -227,7 +227,7 @@ func (c *restoreCmd) restore(ctx context.Context, m manifest, unpacked, path str
 		return m.Holds, err
 	}
 	defer from.Close()
-	to, err := postgis.OpenState(ctx, c.Source)
+	to, err := statedb.Open(ctx, c.Source)
 	if err != nil {
 		return state.Copied{}, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"grense/internal/await"
 	"grense/internal/state"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/storetest"
 )
 
@@ -92,7 +92,7 @@ func noCallsLeft(t *testing.T, home, source string) {
 	t.Helper()
 	open, path := state.Open, filepath.Join(home, ".local/share/grense", "state.db")
 	if source != "" {
-		open, path = postgis.OpenState, source
+		open, path = statedb.Open, source
 	}
 	db, err := open(t.Context(), path)
 	if err != nil {

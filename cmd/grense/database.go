@@ -16,6 +16,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/postgis/writer"
 )
 
@@ -67,7 +68,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 	}
 	st, err := s.awaitState(ctx, src, open)
 	switch {
-	case errors.Is(err, postgis.ErrReadOnly):
+	case errors.Is(err, statedb.ErrReadOnly):
 		s.log.Warn(
 			"the role may not write into the database, so the keys are in the data directory, for this machine only; "+
 				"to share them, let a role "+
@@ -77,7 +78,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 			dir,
 		)
 		return openStateIn(ctx, dir)
-	case open && (errors.Is(err, postgis.ErrNoPrimary) || errors.Is(err, store.ErrUnavailable)):
+	case open && (errors.Is(err, statedb.ErrNoPrimary) || errors.Is(err, store.ErrUnavailable)):
 		s.log.Warn(
 			"what would be kept in the database is in the data directory until the next start, since it cannot be "+
 				"kept there now",
@@ -87,7 +88,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 			err,
 		)
 		return openStateIn(ctx, dir)
-	case errors.Is(err, postgis.ErrNoPrimary):
+	case errors.Is(err, statedb.ErrNoPrimary):
 		s.log.Warn(
 			"no server of the database takes changes, and none has a table of keys, so the keys are in the data "+
 				"directory, for this machine only, "+
@@ -116,17 +117,17 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 // (open), and up to primaryWait if no server is writable.
 func (s *service) awaitState(ctx context.Context, src string, open bool) (*state.DB, error) {
 	begun := time.Now()
-	st, err := postgis.OpenState(ctx, src)
+	st, err := statedb.Open(ctx, src)
 	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 		if waited := time.Since(begun); open && waited > openWait ||
-			errors.Is(err, postgis.ErrNoPrimary) && waited > primaryWait {
+			errors.Is(err, statedb.ErrNoPrimary) && waited > primaryWait {
 			break
 		}
 		s.log.Warn("the keys cannot be read; trying again", "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
-			st, err = postgis.OpenState(ctx, src)
+			st, err = statedb.Open(ctx, src)
 		}
 	}
 	return st, err
@@ -176,8 +177,8 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 		}
 	}
 	if src != "" {
-		st, err := postgis.OpenState(ctx, src)
-		if f.Source == "" && errors.Is(err, postgis.ErrReadOnly) {
+		st, err := statedb.Open(ctx, src)
+		if f.Source == "" && errors.Is(err, statedb.ErrReadOnly) {
 			src = ""
 		} else if err != nil {
 			return nil, fmt.Errorf("cannot open the keys in %s: %w", source.Shown(src), err)

@@ -13,7 +13,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/state"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 )
 
 // firstKeyName is the name of the key that serve creates if there are none.
@@ -132,7 +132,7 @@ func (s *service) writeKey(key string) (name string, err error) {
 func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, err error) {
 	for {
 		made, err = s.state.PutFirstKey(ctx, rec)
-		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, postgis.ErrNoPrimary) {
+		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, statedb.ErrNoPrimary) {
 			break
 		}
 		s.log.Warn(

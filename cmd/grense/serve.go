@@ -20,7 +20,7 @@ import (
 	"grense/internal/server/metrics"
 	"grense/internal/source"
 	"grense/internal/state"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/trace"
 )
 
@@ -250,7 +250,7 @@ func (s *service) cursorKey(ctx context.Context, src string) []byte {
 
 func (s *service) findCursorKey(ctx context.Context, src string) []byte {
 	if !s.shared && source.IsDatabase(src) {
-		if key := postgis.PasswordKey(src); key != nil {
+		if key := statedb.PasswordKey(src); key != nil {
 			return key
 		}
 	}
@@ -259,7 +259,7 @@ func (s *service) findCursorKey(ctx context.Context, src string) []byte {
 		return key
 	}
 	if s.shared {
-		key = postgis.PasswordKey(src)
+		key = statedb.PasswordKey(src)
 	}
 	if key == nil {
 		s.log.Warn(

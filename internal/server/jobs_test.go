@@ -21,7 +21,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/server"
 	"grense/internal/state"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 )
 
 // until polls a job until it has one of the statuses.
@@ -363,7 +363,7 @@ func TestFullDiskFailsTheJobOnly(t *testing.T) {
 func TestFullDiskOfTheDatabaseFailsTheJobOnly(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
-	kept, err := postgis.OpenState(t.Context(), url)
+	kept, err := statedb.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"grense/internal/server/surface"
 	"grense/internal/state"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 )
 
 // callAnywhere permits the server to call addresses that are not public, such as those of tests.
@@ -200,7 +200,7 @@ func sharedState(t *testing.T) (open func() state.Jobs) {
 		var s *state.DB
 		var err error
 		if onPostGIS() {
-			s, err = postgis.OpenState(t.Context(), path)
+			s, err = statedb.Open(t.Context(), path)
 		} else {
 			s, err = state.Open(t.Context(), path)
 		}

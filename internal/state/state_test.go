@@ -15,7 +15,7 @@ import (
 
 	"grense/internal/state"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/storetest"
 )
 
@@ -37,7 +37,7 @@ func onBoth(t *testing.T, test func(t *testing.T, open func() *state.DB)) {
 		},
 		"PostgreSQL": func(t *testing.T) func(context.Context) (*state.DB, error) {
 			url := cluster.Database(t)
-			return func(ctx context.Context) (*state.DB, error) { return postgis.OpenState(ctx, url) }
+			return func(ctx context.Context) (*state.DB, error) { return statedb.Open(ctx, url) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

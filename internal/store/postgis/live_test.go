@@ -17,6 +17,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/postgis/conn"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/storetest"
 )
 
@@ -448,7 +449,7 @@ func TestRefusedUserEndsTheStart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // only a failure takes so long
 	defer cancel()
 	_, err = postgis.Open(ctx, u.String(), postgis.Options{Wait: true})
-	_, errState := postgis.OpenState(ctx, u.String())
+	_, errState := statedb.Open(ctx, u.String())
 	for _, err := range []error{err, errState} {
 		if !errors.Is(err, conn.ErrRefused) || errors.Is(err, store.ErrUnavailable) ||
 			!strings.Contains(err.Error(), "pg_hba.conf") || strings.Contains(err.Error(), "s3cret") {

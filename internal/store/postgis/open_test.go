@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/storetest"
 )
 
@@ -100,7 +101,7 @@ func TestReadOnlyRoleIsEnough(t *testing.T) {
 	if p := page(t, s, store.Query{Collection: "sted", Limit: 10}); p.Matched != 3 {
 		t.Errorf("matched %d", p.Matched)
 	}
-	if _, err := postgis.OpenState(context.Background(), asRole); err != postgis.ErrReadOnly {
+	if _, err := statedb.Open(context.Background(), asRole); err != statedb.ErrReadOnly {
 		t.Errorf("keys: %v, want ErrReadOnly", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/postgis"
 	"grense/internal/store/postgis/conn"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/storetest"
 )
 
@@ -123,7 +124,7 @@ func TestMostConnections(t *testing.T) {
 			asRole += fmt.Sprint("&sslmode=disable&pool_max_conns=", limit.connections)
 			run(t, url, "GRANT SELECT ON sted TO "+role+"; CREATE SCHEMA grense AUTHORIZATION "+role)
 			s := openStore(t, asRole, postgis.Options{})
-			state, err := postgis.OpenState(context.Background(), asRole)
+			state, err := statedb.Open(context.Background(), asRole)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -76,7 +76,7 @@ func (w *writer) begin(ctx context.Context) (err error) {
 		if w.tx, err = w.conn.Begin(ctx); err != nil {
 			return err
 		}
-		changed, err := Prepare(ctx, w.tx, w.list)
+		changed, err := Prepare(ctx, w.tx)
 		if err != nil || !changed {
 			return err
 		}
@@ -88,7 +88,11 @@ func (w *writer) begin(ctx context.Context) (err error) {
 
 // Prepare creates the schema with its first tables if necessary, and blocks other writers until the transaction ends.
 // changed means that it has changed tables that may contain rows.
-func Prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed bool, err error) {
+func Prepare(ctx context.Context, tx pgx.Tx) (changed bool, err error) {
+	list, err := migrate.PostGIS()
+	if err != nil {
+		return false, conn.Own(err)
+	}
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
 		return false, err
 	}

@@ -1,4 +1,6 @@
-package postgis
+// Package statedb opens the keys, jobs and changes in the schema grense of a PostgreSQL database, which all processes
+// that serve it share.
+package statedb
 
 import (
 	"context"
@@ -12,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"grense/internal/migrate"
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis/conn"
@@ -26,15 +27,15 @@ var ErrReadOnly = errors.New("postgis: the role may not write keys into the sche
 // server of the address is writable. It is also store.ErrUnavailable if a server does not respond.
 var ErrNoPrimary = errors.New("postgis: no server of the address takes changes, and the table of keys is not there")
 
-// stateDriver is the driver of a state.DB in the schema grense, for all processes that use the database. If the address
+// driver is the driver of a state.DB in the schema grense, for all processes that use the database. If the address
 // names several servers, keys are read from any of them; everything else uses the primary.
-type stateDriver struct{ reads, writes *pgxpool.Pool }
+type driver struct{ reads, writes *pgxpool.Pool }
 
-// OpenState opens the keys, jobs and changes in the database at url, and creates the table of keys if the role may. It
+// Open opens the keys, jobs and changes in the database at url, and creates the table of keys if the role may. It
 // returns ErrReadOnly if the role may not write, ErrNoPrimary if it may but no server is writable, store.ErrUnavailable
-// if the database cannot be reached, and ErrRefused if it rejects the user.
-func OpenState(ctx context.Context, url string) (*state.DB, error) {
-	s := &stateDriver{}
+// if the database cannot be reached, and conn.ErrRefused if it rejects the user.
+func Open(ctx context.Context, url string) (*state.DB, error) {
+	s := &driver{}
 	var err error
 	if s.reads, err = conn.Open(ctx, url, conn.ForReading); err != nil {
 		return nil, err
@@ -47,8 +48,8 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 		}
 	}
 	there := false
-	err = s.do(ctx, s.reads, stateTime, func(ctx context.Context, c *pgxpool.Conn) (err error) {
-		there, err = stateThere(ctx, c)
+	err = s.do(ctx, s.reads, shortTime, func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		there, err = hasKeys(ctx, c)
 		return err
 	})
 	if err == nil && !there {
@@ -63,13 +64,13 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 }
 
 // prepare creates the table of keys on the primary. If that cannot be reached, a replica shows whether the role may.
-func (s *stateDriver) prepare(ctx context.Context) error {
-	err := s.do(ctx, s.writes, stateTime, prepareState)
+func (s *driver) prepare(ctx context.Context) error {
+	err := s.do(ctx, s.writes, shortTime, createKeys)
 	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || conn.IsFull(err) {
 		return err
 	}
 	var may bool
-	if s.do(ctx, s.reads, stateTime, func(ctx context.Context, c *pgxpool.Conn) (err error) {
+	if s.do(ctx, s.reads, shortTime, func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		may, _, err = mayPrepare(ctx, c)
 		return err
 	}) != nil {
@@ -81,8 +82,8 @@ func (s *stateDriver) prepare(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNoPrimary, err)
 }
 
-// stateThere reports whether the table of keys exists. It returns ErrReadOnly if the role may not write it.
-func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
+// hasKeys reports whether the table of keys exists. It returns ErrReadOnly if the role may not write it.
+func hasKeys(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	var may bool
 	err := c.QueryRow(ctx,
 		`SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(x.oid, 'SELECT') AND has_table_privilege(x.oid, 'INSERT')
@@ -104,9 +105,9 @@ func mayPrepare(ctx context.Context, c *pgxpool.Conn) (may, follows bool, err er
 	return may, follows, err
 }
 
-// prepareState creates the table of keys.
-func prepareState(ctx context.Context, c *pgxpool.Conn) error {
-	if there, err := stateThere(ctx, c); err != nil || there {
+// createKeys creates the table of keys.
+func createKeys(ctx context.Context, c *pgxpool.Conn) error {
+	if there, err := hasKeys(ctx, c); err != nil || there {
 		return err
 	}
 	may, follows, err := mayPrepare(ctx, c)
@@ -118,16 +119,12 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	case follows:
 		return conn.Own(ErrNoPrimary)
 	}
-	list, err := migrate.PostGIS()
-	if err != nil {
-		return conn.Own(err)
-	}
 	tx, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
-	if _, err := writer.Prepare(ctx, tx, list); err != nil {
+	if _, err := writer.Prepare(ctx, tx); err != nil {
 		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (pe.Code == "42501" || pe.Code == "25006") {
 			return conn.Own(ErrReadOnly)
 		}
@@ -138,13 +135,13 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 
 // Time limits of a transaction, in addition to the caller's.
 const (
-	stateTime = 5 * time.Second
+	shortTime = 5 * time.Second
 	longTime  = 5 * time.Minute
 )
 
 // Do runs fn in a transaction, and once more if the connection broke or the server is no longer writable.
-func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx) error) error {
-	limit := stateTime
+func (s *driver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx) error) error {
+	limit := shortTime
 	if p == state.Long {
 		limit = longTime
 	}
@@ -154,7 +151,7 @@ func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx)
 	}
 	return s.do(ctx, pool, limit, func(ctx context.Context, c *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			x := &stateTx{ctx: ctx, tx: tx}
+			x := &transaction{ctx: ctx, tx: tx}
 			if err := fn(x); err != nil && x.err == nil {
 				return conn.Own(err)
 			}
@@ -163,7 +160,7 @@ func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx)
 	})
 }
 
-func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Duration,
+func (s *driver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Duration,
 	do func(context.Context, *pgxpool.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -177,14 +174,14 @@ func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Dur
 	return conn.Explain(ctx, pool, err)
 }
 
-// stateTx is a state.Tx. err is the first error that fn has not returned itself.
-type stateTx struct {
+// transaction is a state.Tx. err is the first error that fn has not returned itself.
+type transaction struct {
 	ctx context.Context
 	tx  pgx.Tx
 	err error
 }
 
-func (x *stateTx) note(err error) error {
+func (x *transaction) note(err error) error {
 	if x.err == nil {
 		x.err = err
 	}
@@ -201,12 +198,12 @@ func nullable(args []any) []any {
 	return args
 }
 
-func (x *stateTx) Exec(sql string, args ...any) (int64, error) {
+func (x *transaction) Exec(sql string, args ...any) (int64, error) {
 	tag, err := x.tx.Exec(x.ctx, sql, nullable(args)...)
 	return tag.RowsAffected(), x.note(err)
 }
 
-func (x *stateTx) Batch(sql string, n int, args func(i int) []any) error {
+func (x *transaction) Batch(sql string, n int, args func(i int) []any) error {
 	const most = 1000 // rows in a statement
 	for from := 0; from < n; from += most {
 		b := &pgx.Batch{}
@@ -220,7 +217,7 @@ func (x *stateTx) Batch(sql string, n int, args func(i int) []any) error {
 	return nil
 }
 
-func (x *stateTx) Query(sql string, args []any, fn func(state.Scan) error) error {
+func (x *transaction) Query(sql string, args []any, fn func(state.Scan) error) error {
 	rows, err := x.tx.Query(x.ctx, sql, args...)
 	if err != nil {
 		return x.note(err)
@@ -234,7 +231,7 @@ func (x *stateTx) Query(sql string, args []any, fn func(state.Scan) error) error
 	return x.note(rows.Err())
 }
 
-func (x *stateTx) Has(table, privilege string) (has bool, err error) {
+func (x *transaction) Has(table, privilege string) (has bool, err error) {
 	sql, args := "SELECT to_regclass($1) IS NOT NULL", []any{table}
 	if privilege != "" {
 		sql, args = "SELECT coalesce(has_table_privilege(to_regclass($1), $2), FALSE)", append(args, privilege)
@@ -243,7 +240,7 @@ func (x *stateTx) Has(table, privilege string) (has bool, err error) {
 }
 
 // Lock blocks other writers of a table, or of the schema if the table does not exist.
-func (x *stateTx) Lock(table string) error {
+func (x *transaction) Lock(table string) error {
 	sql := "LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE"
 	if table == "" {
 		sql = "SELECT pg_advisory_xact_lock(hashtext('grense'))"
@@ -253,7 +250,7 @@ func (x *stateTx) Lock(table string) error {
 }
 
 // Close waits for transactions in flight and closes all connections.
-func (s *stateDriver) Close() error {
+func (s *driver) Close() error {
 	s.reads.Close()
 	if s.writes != s.reads {
 		s.writes.Close()

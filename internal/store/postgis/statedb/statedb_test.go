@@ -1,4 +1,4 @@
-package postgis_test
+package statedb_test
 
 import (
 	"context"
@@ -6,8 +6,9 @@ import (
 	"net/url"
 	"testing"
 
+	"grense/internal/await"
 	"grense/internal/store"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/storetest"
 )
 
@@ -38,7 +39,7 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 	primary := own.Database(t)
 	reader, asReader := storetest.Role(t, primary, "")
 	maker, asMaker := storetest.Role(t, primary, "")
-	run(t, primary, places+"GRANT SELECT ON sted TO "+reader+", "+maker+
+	storetest.Run(t, primary, "CREATE TABLE sted (id INT PRIMARY KEY); GRANT SELECT ON sted TO "+reader+", "+maker+
 		"; DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+maker+"', current_database()); END $$")
 	replica := own.Replica(t, primary)
 	at := func(as string) string { // the replica
@@ -59,18 +60,18 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 		want      error
 		again     bool // may help
 	}{
-		{"a role that reads, at a replica", at(asReader), false, postgis.ErrReadOnly, false},
-		{"a role that may make the table, at a replica", at(asMaker), false, postgis.ErrNoPrimary, false},
-		{"a role that reads, without the primary", plain(t, asReader, replica), true, postgis.ErrReadOnly, false},
+		{"a role that reads, at a replica", at(asReader), false, statedb.ErrReadOnly, false},
+		{"a role that may make the table, at a replica", at(asMaker), false, statedb.ErrNoPrimary, false},
+		{"a role that reads, without the primary", plain(t, asReader, replica), true, statedb.ErrReadOnly, false},
 		{"a role that may make the table, without the primary", plain(t, asMaker, replica), true,
-			postgis.ErrNoPrimary, true},
+			statedb.ErrNoPrimary, true},
 	} {
 		if x.halt {
 			if _, err := own.Halt(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		st, err := postgis.OpenState(context.Background(), x.url)
+		st, err := statedb.Open(context.Background(), x.url)
 		if !errors.Is(err, x.want) || errors.Is(err, store.ErrUnavailable) != x.again {
 			t.Errorf("%s: %v", x.name, err)
 		}
@@ -83,13 +84,13 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 			}
 		}
 	}
-	st, err := postgis.OpenState(context.Background(), plain(t, asMaker, replica))
+	st, err := statedb.Open(context.Background(), plain(t, asMaker, replica))
 	if err != nil {
 		t.Fatal(err)
 	}
 	st.Close()
-	eventually(t, "the replica tells that there are no keys yet", func() bool {
-		st, err := postgis.OpenState(context.Background(), at(asMaker))
+	await.True(t, "the replica tells that there are no keys yet", func() bool {
+		st, err := statedb.Open(context.Background(), at(asMaker))
 		if err != nil {
 			return false
 		}
