@@ -41,12 +41,13 @@ var may = map[string]string{
 		"internal/store/sqlq internal/cql2 internal/store/gpkg/gpb internal/cql2/fold internal/geo/crs " +
 		"internal/geo/wkb internal/migrate migrations",
 	"internal/state": "internal/store",
-	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn " +
-		"internal/store/postgis/writer internal/cache internal/store internal/store/sqlq internal/cql2 " +
-		"internal/geo/crs internal/geo/wkb internal/migrate",
+	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn internal/cache " +
+		"internal/store internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb",
 	"internal/store/postgis/catalog": "internal/store/postgis/conn internal/cql2 internal/geo/crs internal/store " +
 		"internal/store/sqlq",
 	"internal/store/postgis/conn": "internal/cql2 internal/store internal/store/sqlq",
+	"internal/store/postgis/inspect": "internal/store/postgis/catalog internal/store/postgis/conn internal/cql2 " +
+		"internal/migrate internal/store/sqlq",
 	"internal/store/postgis/statedb": "internal/store/postgis/conn internal/store/postgis/writer internal/state " +
 		"internal/store",
 	"internal/store/postgis/writer": "internal/store/postgis/catalog internal/store/postgis/conn internal/cql2 " +

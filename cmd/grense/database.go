@@ -15,7 +15,7 @@ import (
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
-	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/inspect"
 	"grense/internal/store/postgis/statedb"
 	"grense/internal/store/postgis/writer"
 )
@@ -212,7 +212,7 @@ func printAdvice(ctx context.Context, w io.Writer, src string) (wrong int, err e
 	if !source.IsDatabase(src) {
 		return 0, nil
 	}
-	list, err := postgis.Inspect(ctx, src)
+	list, err := inspect.Database(ctx, src)
 	if err != nil {
 		return 0, fmt.Errorf("cannot look into %s: %w", source.Shown(src), err)
 	}

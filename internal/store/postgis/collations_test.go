@@ -11,6 +11,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
+	"grense/internal/store/postgis/inspect"
 )
 
 // locales are the options of databases whose texts compare in different ways.
@@ -116,7 +117,7 @@ func TestIndexesServeInEveryLocale(t *testing.T) {
 
 func advised(t *testing.T, url, table string) (list []string) {
 	t.Helper()
-	all, err := postgis.Inspect(t.Context(), url)
+	all, err := inspect.Database(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

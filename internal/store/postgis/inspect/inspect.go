@@ -1,4 +1,6 @@
-package postgis
+// Package inspect reports what a PostGIS database and the role lack: tables of Grense, rights, indexes, values
+// that can be served. It changes nothing.
+package inspect
 
 import (
 	"context"
@@ -19,8 +21,8 @@ type Advice struct {
 	Text  string
 }
 
-// Inspect returns what Grense's own tables and the rights of the role lack in the database at url. It changes nothing.
-func Inspect(ctx context.Context, url string) (list []Advice, err error) {
+// Database returns what the database at url and the role in it lack.
+func Database(ctx context.Context, url string) (list []Advice, err error) {
 	pool, err := conn.Open(ctx, url, conn.ForQueries)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package postgis
+package inspect
 
 import (
 	"cmp"
@@ -243,6 +243,9 @@ func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *catalog.
 	return nil
 }
 
+// alias is the alias of the table in statements.
+const alias = "t"
+
 // serves returns the index that the server would use for a column, even if reading the table is cheaper; "" if there is
 // none.
 func serves(ctx context.Context, pool *pgxpool.Pool, t *catalog.Table, c catalog.Column, u columnUse) (index string,
@@ -312,3 +315,5 @@ func (n *planNode) index(order bool) (name string, whole bool) {
 	}
 	return name, whole
 }
+
+func quote(name string) string { return sqlq.PostgreSQL{}.Quote(name) }
