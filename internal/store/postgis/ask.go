@@ -105,7 +105,7 @@ func (qu *pageQuery) one(ctx context.Context, c *pgxpool.Conn, st statement, fn 
 	for _, k := range qu.keys {
 		expects = append(expects, k.expect())
 	}
-	expects = append(expects, qu.l.expectState())
+	expects = append(expects, qu.l.expectRevision())
 	once := qu.q.Filter == nil && qu.q.AsOf.IsZero() && len(qu.q.SortBy) == 0 && qu.q.Rank == nil
 	return qu.l.one(ctx, c, expecting{st, expects, once}, fn)
 }

@@ -61,7 +61,7 @@ func expectValue(f *sqlq.Field) expect {
 	return expectType(f.Type)
 }
 
-func (l *layer) expectState() expect {
+func (l *layer) expectRevision() expect {
 	if l.xmin {
 		return expect{types: []uint32{pgtype.XIDOID}}
 	}
@@ -74,7 +74,7 @@ func (l *layer) idExpects() []expect {
 	if !l.text {
 		id = expectType(cql2.TypeInteger)
 	}
-	return []expect{id, l.expectState()}
+	return []expect{id, l.expectRevision()}
 }
 
 // check compares the columns of a result with those that are expected, as far as given.

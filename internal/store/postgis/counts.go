@@ -1,13 +1,21 @@
 package postgis
 
 import (
+	"context"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"grense/internal/cache"
 	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/postgis/conn"
+	"grense/internal/store/sqlq"
 )
 
 // caches are shared by all revisions of a store.
@@ -125,3 +133,120 @@ func (c *counts) putTotal(l *layer, t total) {
 		c.totals.Put(countKey{c.revision, l.ID}, t, int64(len(t.state)))
 	}
 }
+
+// wantedCount is the number of all matches, while it is being determined.
+type wantedCount struct {
+	open  *counting // nil: not requested, or known
+	known int       // negative: unknown
+	apart bool      // count in a statement of its own
+}
+
+// countApart counts in a statement of its own, within store.CountBudget if the count may be omitted.
+func (qu *pageQuery) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
+	start, state := time.Now(), ""
+	overBudget, err := qu.budgeted(ctx, c, n.open, func(short context.Context) error {
+		return one(short, c, n.open.statement(), func(r pgx.Rows) error {
+			raw := r.RawValues()
+			n.known = int(binary.BigEndian.Uint64(raw[0]))
+			if len(raw) > 1 {
+				state = string(raw[1])
+			}
+			return nil
+		})
+	})
+	switch {
+	case overBudget:
+		n.known = -1
+	case err == nil:
+		qu.counts.alone(n.open, n.known, time.Since(start))
+		qu.counts.putTotal(qu.l, total{state: state, n: n.known})
+	}
+	return err
+}
+
+// counting is the count of all matches of a query. Its statement is built on first use.
+type counting struct {
+	qu   *pageQuery
+	sql  string
+	args []any
+}
+
+func (c *counting) statement() statement {
+	if c.sql == "" {
+		b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
+		if c.qu.states() {
+			b.Text(", ", c.qu.l.versionExpr())
+		}
+		c.qu.from(b)
+		c.sql, c.args = b.SQL()
+	}
+	return statement{c.sql, c.args}
+}
+
+// budgeted runs a count that is cancelled if it is expensive, and reports whether it was. A surrounding transaction
+// continues after the cancellation.
+func (qu *pageQuery) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
+	count func(context.Context) error) (overBudget bool, err error) {
+	if !qu.cheap {
+		return false, count(ctx)
+	}
+	if err := conn.Settle(ctx, c); err != nil {
+		return false, err
+	}
+	inside := c.Conn().PgConn().TxStatus() != 'I'
+	if inside {
+		if _, err := c.Exec(ctx, "SAVEPOINT grense_count", pgx.QueryExecModeSimpleProtocol); err != nil {
+			return false, err
+		}
+	}
+	short, done := context.WithTimeout(ctx, store.CountBudget)
+	defer done()
+	err = count(short)
+	if !qu.isOverBudget(ctx, short, x, err) {
+		return false, err
+	}
+	if inside {
+		_, err = c.Exec(ctx, "ROLLBACK TO SAVEPOINT grense_count", pgx.QueryExecModeSimpleProtocol)
+		return true, err
+	}
+	return true, nil
+}
+
+// isOverBudget reports whether a count was cancelled because of its budget, and records that.
+func (qu *pageQuery) isOverBudget(ctx, short context.Context, x *counting, err error) bool {
+	if err == nil || short.Err() == nil || ctx.Err() != nil {
+		return false
+	}
+	qu.counts.alone(x, -1, countMost)
+	return true
+}
+
+// matched sets the count. A page that is both the first and the last implies it.
+func (qu *pageQuery) matched(p *store.Page, counted int) {
+	switch {
+	case qu.q.Count != store.CountExact:
+	case qu.complete(p):
+		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
+	case counted < 0:
+	default: // rows are live: there may be more than were counted
+		p.Matched = counted
+		if n := len(p.Rows); n > 0 {
+			p.Matched = max(counted, max(qu.q.Offset, 0)+n)
+		}
+	}
+}
+
+// complete reports whether the page is both the first and the last, except for rows skipped by an offset.
+func (qu *pageQuery) complete(p *store.Page) bool {
+	return qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0
+}
+
+// total is the number of rows in a table for a state of the database.
+type total struct {
+	state string // value of layer.versionExpr
+	n     int
+}
+
+// states reports whether the query matches all rows of a table, so that the count is valid as long as the state of the
+// database is the same.
+func (qu *pageQuery) states() bool { return qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.l.plain }

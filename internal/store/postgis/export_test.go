@@ -26,7 +26,7 @@ func (s *Store) Plan(ctx context.Context, q store.Query, all bool) (plan string,
 	if err != nil {
 		return "", err
 	}
-	qu, err := newQuestion(l, q)
+	qu, err := newPageQuery(l, q)
 	if err != nil {
 		return "", err
 	}

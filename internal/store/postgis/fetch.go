@@ -129,7 +129,7 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 // statement returns the statement that selects ids, revisions and columns for the lists of ids $1, $2 ...
 func (f *fetcher) statement() string {
 	l := f.l
-	return "SELECT " + l.idText(alias) + ", " + l.stateExpr + f.columns + " FROM " + l.source.Table + " AS " + alias +
+	return "SELECT " + l.idText(alias) + ", " + l.revisionSQL + f.columns + " FROM " + l.source.Table + " AS " + alias +
 		" WHERE " + l.oneOf()
 }
 

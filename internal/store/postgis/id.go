@@ -256,9 +256,9 @@ func (l *layer) printed(raw []byte) string {
 	return string(raw)
 }
 
-// stateOf returns an SQL expression for the revision of a row: the transaction that wrote it (xmin) or, if that is not
-// available, a hash of its content. With xmin it is null if the table no longer has the columns of the layer.
-func (l *layer) stateOf(alias string) string {
+// revisionExpr returns an SQL expression for the revision of a row: the transaction that wrote it (xmin) or, if that is
+// not available, a hash of its content. With xmin it is null if the table no longer has the columns of the layer.
+func (l *layer) revisionExpr(alias string) string {
 	if l.xmin && l.table.Schema == catalog.OwnSchema { // a Writer replaces such tables as a whole
 		return alias + ".xmin"
 	}
@@ -279,8 +279,8 @@ func (l *layer) stateOf(alias string) string {
 	return "hashtextextended(ROW(" + strings.Join(list, ", ") + ")::text, 0)"
 }
 
-// revision combines the result of stateOf with the version of the definitions and the run of the server, since another
-// run may reuse transaction numbers. It is never 0.
+// revision combines the result of revisionExpr with the version of the definitions and the run of the server, since
+// another run may reuse transaction numbers. It is never 0.
 func (l *layer) revision(raw []byte) (uint64, error) {
 	if raw == nil {
 		return 0, l.changed("its columns are others")

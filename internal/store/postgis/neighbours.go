@@ -56,7 +56,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 // neighboursStatement returns a statement for the row whose id is in the arrays $1 ..., its revision, and the ids
 // before and after it.
 func (l *layer) neighboursStatement() string {
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.stateExpr)
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.revisionSQL)
 	for _, x := range [...][2]string{{" < ", " DESC"}, {" > ", ""}} {
 		const other = "o"
 		var theirs, ours, order []string

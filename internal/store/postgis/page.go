@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -80,7 +79,7 @@ func (s *Store) page(ctx context.Context, q store.Query, all bool) (*store.Page,
 	if err != nil {
 		return nil, err
 	}
-	qu, err := newQuestion(l, q)
+	qu, err := newPageQuery(l, q)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func (qu *pageQuery) twice(rows []found) bool {
 	return false
 }
 
-func newQuestion(l *layer, q store.Query) (*pageQuery, error) {
+func newPageQuery(l *layer, q store.Query) (*pageQuery, error) {
 	q.AsOf = l.Moment(q.AsOf)
 	qu := &pageQuery{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 &&
 		l.Count > store.CheapRows}
@@ -313,13 +312,6 @@ func (qu *pageQuery) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 	return nil
 }
 
-// wantedCount is the number of all matches, while it is being determined.
-type wantedCount struct {
-	open  *counting // nil: not requested, or known
-	known int       // negative: unknown
-	apart bool      // count in a statement of its own
-}
-
 // exactPage fills the page, and counts in the same statement if the count is open and not apart.
 func (qu *pageQuery) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
 	qu.seen = qu.counts.total(qu.l)
@@ -392,29 +384,6 @@ func (e *exactRows) add(r pgx.Rows) error {
 	return err
 }
 
-// countApart counts in a statement of its own, within store.CountBudget if the count may be omitted.
-func (qu *pageQuery) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
-	start, state := time.Now(), ""
-	overBudget, err := qu.budgeted(ctx, c, n.open, func(short context.Context) error {
-		return one(short, c, n.open.statement(), func(r pgx.Rows) error {
-			raw := r.RawValues()
-			n.known = int(binary.BigEndian.Uint64(raw[0]))
-			if len(raw) > 1 {
-				state = string(raw[1])
-			}
-			return nil
-		})
-	})
-	switch {
-	case overBudget:
-		n.known = -1
-	case err == nil:
-		qu.counts.alone(n.open, n.known, time.Since(start))
-		qu.counts.putTotal(qu.l, total{state: state, n: n.known})
-	}
-	return err
-}
-
 // isAllOrNothing reports whether the query is an AllQuery that the server need not sort: it may stop at the first row
 // too many.
 func (qu *pageQuery) isAllOrNothing() bool {
@@ -469,26 +438,6 @@ func (qu *pageQuery) fill(p *store.Page, rows []found, exists bool) {
 	}
 }
 
-// matched sets the count. A page that is both the first and the last implies it.
-func (qu *pageQuery) matched(p *store.Page, counted int) {
-	switch {
-	case qu.q.Count != store.CountExact:
-	case qu.complete(p):
-		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
-	case counted < 0:
-	default: // rows are live: there may be more than were counted
-		p.Matched = counted
-		if n := len(p.Rows); n > 0 {
-			p.Matched = max(counted, max(qu.q.Offset, 0)+n)
-		}
-	}
-}
-
-// complete reports whether the page is both the first and the last, except for rows skipped by an offset.
-func (qu *pageQuery) complete(p *store.Page) bool {
-	return qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0
-}
-
 func (qu *pageQuery) cursor(x found, back bool) store.Cursor {
 	var keys []any // nil if there are none, as in the other store
 	if qu.q.Rank != nil {
@@ -498,133 +447,6 @@ func (qu *pageQuery) cursor(x found, back bool) store.Cursor {
 		keys = append(keys, fileKey(v, qu.keys[i].typ))
 	}
 	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
-}
-
-// extras are additional columns with the same value in all rows.
-type extras struct {
-	exists    bool // whether there is a match at the cursor or on its other side
-	count     bool // number of all matches; null if the state is pageQuery.seen.state
-	state     bool // state of the database
-	unordered bool // rows may come in any order; limit bounds their number
-}
-
-// stretch is a range of rows in the order: up to limit rows (0: all) after the keys in after (nil: from the beginning),
-// without the first skip.
-type stretch struct {
-	after       []any
-	back        bool // in reverse order
-	limit, skip int
-	valued      bool // use pageQuery.valued
-}
-
-// pageAndOne returns the range of the page and one more row.
-func (qu *pageQuery) pageAndOne() stretch {
-	return stretch{qu.values, qu.back(), min(max(qu.q.Limit, 0), math.MaxInt32) + 1, max(qu.q.Offset, 0),
-		qu.valued != nil}
-}
-
-// statement is SQL with its arguments.
-type statement struct {
-	sql  string
-	args []any
-}
-
-// statement selects the sort keys, the revision, the columns of candidates, and extras.
-func (qu *pageQuery) statement(s stretch, x extras) statement {
-	back, values, limit, skip := s.back, s.after, s.limit, s.skip
-	rows := valued{order: qu.order}
-	if s.valued {
-		rows = *qu.valued
-	}
-	b := sqlq.New(sqlq.PostgreSQL{}).Grow(1 << 10).Text("SELECT ")
-	for _, k := range qu.keys {
-		b.Text(k.sel, ", ")
-	}
-	qu.rows.columns(b, qu.filter)
-	if x.exists {
-		b.Text(", EXISTS (")
-		if back { // include rows with null
-			qu.otherSide(b, valued{order: qu.order}, back)
-		} else {
-			qu.otherSide(b, rows, back)
-		}
-		b.Text(")")
-	}
-	if x.count && x.state {
-		b.Text(", CASE WHEN ", qu.l.state(), " = ").Arg(qu.seen.state).Text(" THEN NULL ELSE (SELECT count(*)")
-		qu.from(b)
-		b.Text(") END")
-	} else if x.count {
-		b.Text(", (SELECT count(*)")
-		qu.from(b)
-		b.Text(")")
-	}
-	if x.state {
-		b.Text(", ", qu.l.state())
-	}
-	qu.from(b)
-	rows.where(b)
-	if values != nil {
-		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, rows.order, values, back)).Text(")")
-	}
-	if !x.unordered {
-		b.Text(" ORDER BY ").Add(sqlq.Ordered(rows.order, back))
-	}
-	if limit > 0 {
-		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
-	}
-	sql, args := b.SQL()
-	return statement{sql, args}
-}
-
-// where adds the condition to a statement.
-func (v valued) where(b *sqlq.Builder) {
-	if !v.only.IsEmpty() {
-		b.Text(" AND ").Add(v.only)
-	}
-}
-
-func (qu *pageQuery) from(b *sqlq.Builder) {
-	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
-}
-
-// otherSide adds a subquery for matches at the cursor or on its other side.
-func (qu *pageQuery) otherSide(b *sqlq.Builder, rows valued, back bool) {
-	b.Text("SELECT 1")
-	qu.from(b)
-	rows.where(b)
-	// only the keys of the id must be equal or, if the order ends with a unique key, that one
-	same := len(rows.order) - len(qu.l.parts)
-	if len(rows.order) < len(qu.keys) {
-		same = len(rows.order) - 1
-	}
-	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, rows.order, qu.values, !back)).Text(") OR (")
-	for i, k := range rows.order[same:] {
-		if i > 0 {
-			b.Text(" AND ")
-		}
-		b.Add(k.Expr).Text(" = ").Arg(qu.values[same+i])
-	}
-	b.Text("))")
-}
-
-// counting is the count of all matches of a query. Its statement is built on first use.
-type counting struct {
-	qu   *pageQuery
-	sql  string
-	args []any
-}
-
-func (c *counting) statement() statement {
-	if c.sql == "" {
-		b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT count(*)")
-		if c.qu.states() {
-			b.Text(", ", c.qu.l.state())
-		}
-		c.qu.from(b)
-		c.sql, c.args = b.SQL()
-	}
-	return statement{c.sql, c.args}
 }
 
 // found reads a row of a statement.
@@ -673,44 +495,6 @@ func (qu *pageQuery) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 		return qu.l.changed("the reference system is another")
 	}
 	return nil
-}
-
-// budgeted runs a count that is cancelled if it is expensive, and reports whether it was. A surrounding transaction
-// continues after the cancellation.
-func (qu *pageQuery) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
-	count func(context.Context) error) (overBudget bool, err error) {
-	if !qu.cheap {
-		return false, count(ctx)
-	}
-	if err := conn.Settle(ctx, c); err != nil {
-		return false, err
-	}
-	inside := c.Conn().PgConn().TxStatus() != 'I'
-	if inside {
-		if _, err := c.Exec(ctx, "SAVEPOINT grense_count", pgx.QueryExecModeSimpleProtocol); err != nil {
-			return false, err
-		}
-	}
-	short, done := context.WithTimeout(ctx, store.CountBudget)
-	defer done()
-	err = count(short)
-	if !qu.isOverBudget(ctx, short, x, err) {
-		return false, err
-	}
-	if inside {
-		_, err = c.Exec(ctx, "ROLLBACK TO SAVEPOINT grense_count", pgx.QueryExecModeSimpleProtocol)
-		return true, err
-	}
-	return true, nil
-}
-
-// isOverBudget reports whether a count was cancelled because of its budget, and records that.
-func (qu *pageQuery) isOverBudget(ctx, short context.Context, x *counting, err error) bool {
-	if err == nil || short.Err() == nil || ctx.Err() != nil {
-		return false
-	}
-	qu.counts.alone(x, -1, countMost)
-	return true
 }
 
 // inPlace returns an error if the geometries have another reference system than the query assumes.

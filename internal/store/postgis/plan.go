@@ -119,7 +119,7 @@ func (s *Store) explain(ctx context.Context, q store.Query, all bool) (*store.Pl
 	if err != nil {
 		return nil, err
 	}
-	qu, err := newQuestion(l, q)
+	qu, err := newPageQuery(l, q)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (c *candidates) use(e cql2.Expr) bool {
 
 // columns adds the columns to a statement.
 func (c *candidates) columns(b *sqlq.Builder, f sqlq.Filter) {
-	b.Text(c.l.stateExpr)
+	b.Text(c.l.revisionSQL)
 	if c.where {
 		b.Text(", ", c.l.placeExpr(false))
 	}

@@ -53,7 +53,7 @@ func (s *Store) versionQuery(r *revision, collections []string) (*versionQuery, 
 		}
 	}
 	if len(layers) > 0 && !slices.ContainsFunc(layers, func(l *layer) bool { return !l.plain }) {
-		q.layer, q.sql = layers[0], "SELECT "+stateOf(layers)
+		q.layer, q.sql = layers[0], "SELECT "+versionOf(layers)
 	}
 	last := known.list[:min(len(known.list), mostVersionQueries-1)]
 	s.versions.Store(&versionQueries{r, append([]*versionQuery{q}, last...)})
@@ -87,4 +87,28 @@ func (s *Store) Version(ctx context.Context, collections ...string) (store.Versi
 		return "", err
 	}
 	return store.Version(r.catalog.Version + " " + state), nil
+}
+
+// versionExpr returns an SQL expression whose value changes after every transaction that may have changed the table. It
+// combines the transactions that a statement sees (txid_snapshot), the start time of the server, and its run: a crash,
+// or a failover to a replica, may lose the last transactions and reuse their numbers. It is "" if that proves nothing:
+// on a replica, whose snapshots do not list transactions in flight; with row security; and if rows may be in other
+// tables or, with Citus, on other servers.
+func (l *layer) versionExpr() string { return versionOf([]*layer{l}) }
+
+// versionOf is layer.versionExpr for several layers.
+func versionOf(layers []*layer) string {
+	b := []byte("(SELECT CASE WHEN pg_is_in_recovery()")
+	parents := []byte(" OR EXISTS (SELECT FROM pg_inherits WHERE inhparent IN (")
+	for i, l := range layers {
+		if i > 0 {
+			parents = append(parents, ", "...)
+		}
+		table := conn.Literal(l.source.Table)
+		b = append(b, " OR row_security_active("+table+")"...)
+		// looked up by each execution, since a prepared statement may outlive the table
+		parents = append(parents, "to_regclass("+table+")"...)
+	}
+	return string(b) + string(parents) + ")) OR to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN '' ELSE " +
+		"txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text || '/' || " + conn.RunOf + " END)"
 }

@@ -170,7 +170,7 @@ func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting)
 	d, v, at := sqlq.PostgreSQL{}, l.Versions, l.Moment(q.At)
 	id, start, end := l.source.Fields[v.ID], l.source.Fields[v.Start], l.source.Fields[v.End]
 	st.expects = append(l.idExpects(), expectValue(start), expectValue(end), expectValue(id), expectValue(id))
-	b := sqlq.New(d).Text("SELECT ", l.idText(alias), ", ", l.stateExpr, ", ", valueExpr(alias, start), ", ",
+	b := sqlq.New(d).Text("SELECT ", l.idText(alias), ", ", l.revisionSQL, ", ", valueExpr(alias, start), ", ",
 		valueExpr(alias, end))
 	for _, x := range [...]struct {
 		op    cql2.CompareOp
