@@ -82,7 +82,7 @@ func (s *service) reconfigure(ctx context.Context, next config.Config, changed [
 		s.log.Warn(w)
 	}
 	boundHeap(int64(s.cfg.Limits.Memory))
-	s.limited.bound(s.cfg)
+	s.limited.SetLimits(s.cfg)
 	s.level.Set(s.cfg.Level())
 	s.replace(ctx, a)
 	a.server.ReloadSucceeded()

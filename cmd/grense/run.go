@@ -30,6 +30,9 @@ type process struct {
 	last atomic.Pointer[func()] // called before the second signal ends the program; nil: nothing
 }
 
+// manager returns the service manager that has started the program.
+func (p *process) manager() serviceManager { return serviceManager{p.Environ} }
+
 // lastWait bounds the time for writing the last messages after a second signal.
 const lastWait = time.Second
 

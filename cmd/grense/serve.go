@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,11 +9,11 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"grense/internal/apikey"
 	"grense/internal/config"
+	"grense/internal/listen"
 	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/server/metrics"
@@ -74,7 +73,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {
 		log.Warn(w)
 	}
-	socket, err := p.inherited()
+	socket, err := p.manager().socket()
 	if err != nil {
 		return err
 	}
@@ -111,8 +110,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err := s.announce(p, keys); err != nil {
 		return err
 	}
-	p.notify("READY=1", "STATUS=serving on "+s.cfg.Addr)
-	go p.keepAlive(ctx, s.front)
+	p.manager().notify("READY=1", "STATUS=serving on "+s.cfg.Addr)
+	go p.manager().keepAlive(ctx, s.front)
 	return s.serve(ctx, p, api, failed)
 }
 
@@ -153,8 +152,8 @@ type service struct {
 	cert    *certificate    // nil: plain HTTP
 	traces  *trace.Exporter // nil: none
 	api     net.Listener
-	limited *limitedListener // wraps api
-	metrics net.Listener     // nil: none
+	limited *listen.Limited // wraps api
+	metrics net.Listener    // nil: none
 	front   *front
 
 	stopKeys   func() // stops the checker and waits for it
@@ -184,16 +183,16 @@ func occupy(ctx context.Context, cfg config.Config, sources config.Sources, log 
 	}
 	if s.api = socket; s.api == nil {
 		if path, ok := config.UnixSocket(cfg.Addr); ok {
-			s.api, err = listenUnix(ctx, path, cfg.Permissions())
+			s.api, err = listen.Unix(ctx, path, cfg.Permissions())
 		} else {
-			s.api, err = listen(ctx, cfg.Addr, "--addr")
+			s.api, err = listen.TCP(ctx, cfg.Addr, "--addr")
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	if cfg.MetricsAddr != "" {
-		if s.metrics, err = listen(ctx, cfg.MetricsAddr, "--metrics-addr"); err != nil {
+		if s.metrics, err = listen.TCP(ctx, cfg.MetricsAddr, "--metrics-addr"); err != nil {
 			return nil, err
 		}
 	}
@@ -215,7 +214,7 @@ func (s *service) sendTraces(ctx context.Context) {
 
 // operator returns what the metrics report about certificate and connections.
 func (s *service) operator() metrics.Operator {
-	o := metrics.Operator{Connections: s.limited.count}
+	o := metrics.Operator{Connections: s.limited.Count}
 	if s.cert != nil {
 		o.CertificateEnd = s.cert.end
 	}
@@ -315,34 +314,11 @@ func (s *service) close() {
 	}
 }
 
-// listen opens addr. Its errors say what to change; flag is the name of the flag for addr.
-func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
-	var how net.ListenConfig
-	how.SetMultipathTCP(false) // sockets of MPTCP ignore filters; see refuseHandshakes
-	l, err := how.Listen(ctx, "tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf(
-			"%s is in use by another program; stop that one, or choose another port with %s (port 0 takes a free one)",
-			addr,
-			flag,
-		)
-	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("no permission to listen on %s; choose a port above 1023 with %s", addr, flag)
-	case err != nil:
-		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op.Err // does not repeat the address
-		}
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose an address of this machine with %s", addr, err, flag)
-	}
-	return l, nil
-}
-
 // answer starts to serve the API; failed receives errors of the listener.
 func (s *service) answer() (api *http.Server, failed chan error) {
 	api, failed = s.httpServer(s.front), make(chan error, 2)
-	s.limited = limitConnections(s.api, s.cfg)
-	api.ConnState = s.limited.follow
+	s.limited = listen.Limit(s.api, s.cfg)
+	api.ConnState = s.limited.Follow
 	go func() {
 		if s.cert != nil {
 			api.TLSConfig = s.cert.config()
@@ -370,11 +346,11 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 			api.Close()
 			return fmt.Errorf("the listener failed: %w", err)
 		case <-p.Reload:
-			p.notify("RELOADING=1")
+			p.manager().notify("RELOADING=1")
 			s.reload(ctx)
-			p.notify("READY=1")
+			p.manager().notify("READY=1")
 		case <-ctx.Done():
-			p.notify("STOPPING=1")
+			p.manager().notify("STOPPING=1")
 			s.drain(context.WithoutCancel(ctx), api)
 			return nil
 		}
@@ -427,8 +403,8 @@ func (s *service) drain(ctx context.Context, api *http.Server) {
 	time.Sleep(s.cfg.Limits.DrainWait)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.DrainTimeout)
 	defer cancel()
-	refuseHandshakes(ctx, s.api)
-	s.limited.awaitAnswers(ctx) // Shutdown would drop requests that arrive later
+	listen.RefuseHandshakes(ctx, s.api)
+	s.limited.AwaitResponses(ctx) // Shutdown would drop requests that arrive later
 	if err := api.Shutdown(ctx); err != nil {
 		s.log.Warn("answers were cut off", "err", err)
 		api.Close()

@@ -12,9 +12,14 @@ import (
 	"time"
 )
 
+// serviceManager is the service manager that has started the process, as the environment of the process describes it.
+type serviceManager struct {
+	environ []string // as os.Environ returns it
+}
+
 // getenv returns an environment variable of the process.
-func (p *process) getenv(name string) string {
-	for _, kv := range p.Environ {
+func (m serviceManager) getenv(name string) string {
+	for _, kv := range m.environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v
 		}
@@ -23,8 +28,8 @@ func (p *process) getenv(name string) string {
 }
 
 // notify sends states to the service manager (sd_notify(3)). Without a service manager it does nothing.
-func (p *process) notify(states ...string) {
-	path := p.getenv("NOTIFY_SOCKET")
+func (m serviceManager) notify(states ...string) {
+	path := m.getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return
 	}
@@ -38,16 +43,16 @@ func (p *process) notify(states ...string) {
 }
 
 // keepAlive notifies the service manager's watchdog twice in each of its periods while h is healthy, until ctx ends.
-func (p *process) keepAlive(ctx context.Context, h http.Handler) {
-	usec, err := strconv.ParseInt(p.getenv("WATCHDOG_USEC"), 10, 64)
-	if pid := p.getenv("WATCHDOG_PID"); err != nil || usec <= 0 || pid != "" && pid != strconv.Itoa(os.Getpid()) {
+func (m serviceManager) keepAlive(ctx context.Context, h http.Handler) {
+	usec, err := strconv.ParseInt(m.getenv("WATCHDOG_USEC"), 10, 64)
+	if pid := m.getenv("WATCHDOG_PID"); err != nil || usec <= 0 || pid != "" && pid != strconv.Itoa(os.Getpid()) {
 		return
 	}
 	tick := time.NewTicker(time.Duration(usec) * time.Microsecond / 2)
 	defer tick.Stop()
 	for {
 		if healthy(ctx, h) {
-			p.notify("WATCHDOG=1")
+			m.notify("WATCHDOG=1")
 		}
 		select {
 		case <-ctx.Done():
@@ -80,12 +85,12 @@ func (w *statusWriter) WriteHeader(status int)      { w.status = status }
 // firstInherited is the file descriptor of the first socket from a service manager (sd_listen_fds(3)).
 const firstInherited = 3
 
-// inherited returns the socket that the service manager has opened for this process; nil if there is none.
-func (p *process) inherited() (net.Listener, error) {
-	if p.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+// socket returns the socket that the service manager has opened for this process; nil if there is none.
+func (m serviceManager) socket() (net.Listener, error) {
+	if m.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil
 	}
-	if n := p.getenv("LISTEN_FDS"); n != "1" {
+	if n := m.getenv("LISTEN_FDS"); n != "1" {
 		return nil, fmt.Errorf("the service manager hands over %s sockets; give the socket unit one ListenStream", n)
 	}
 	f := os.NewFile(firstInherited, "socket of the service manager")

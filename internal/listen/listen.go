@@ -1,4 +1,6 @@
-package main
+// Package listen opens the listeners of a server and limits the connections that they accept. Its errors say what to
+// change.
+package listen
 
 import (
 	"context"
@@ -10,9 +12,9 @@ import (
 	"syscall"
 )
 
-// listenUnix opens a Unix socket at path with the permissions mode. It removes a socket on which no program listens any
+// Unix opens a Unix socket at path with the permissions mode. It removes a socket on which no program listens any
 // more. Its errors say what to change.
-func listenUnix(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
+func Unix(ctx context.Context, path string, mode fs.FileMode) (net.Listener, error) {
 	if err := removeStale(ctx, path); err != nil {
 		return nil, err
 	}
@@ -69,4 +71,27 @@ func remoteOf(c net.Conn) net.Addr {
 		return a
 	}
 	return local
+}
+
+// TCP opens addr. Its errors say what to change; flag is the name of the flag for addr.
+func TCP(ctx context.Context, addr, flag string) (net.Listener, error) {
+	var how net.ListenConfig
+	how.SetMultipathTCP(false) // sockets of MPTCP ignore filters; see RefuseHandshakes
+	l, err := how.Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf(
+			"%s is in use by another program; stop that one, or choose another port with %s (port 0 takes a free one)",
+			addr,
+			flag,
+		)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("no permission to listen on %s; choose a port above 1023 with %s", addr, flag)
+	case err != nil:
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err // does not repeat the address
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose an address of this machine with %s", addr, err, flag)
+	}
+	return l, nil
 }

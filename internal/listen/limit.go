@@ -1,4 +1,4 @@
-package main
+package listen
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	"grense/internal/config"
 )
 
-// limitedListener limits the number of open connections, in all and for each client address. One address may have half
-// of them, a trusted proxy all. A connection beyond the limit is closed at once, without a goroutine for it; without
-// TLS, tooManyConnections is sent first.
-type limitedListener struct {
+// Limited is a listener that limits the number of open connections, in all and for each client address. One address may
+// have half of them, a trusted proxy all. A connection beyond the limit is closed at once, without a goroutine for it;
+// without TLS, tooManyConnections is sent first.
+type Limited struct {
 	net.Listener
 	plain   bool
 	fresh   atomic.Int64 // connections whose first response is not complete
@@ -38,21 +38,22 @@ const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r
 	"text/plain; charset=utf-8\r\nContent-Length: 79\r\n\r\n" +
 	"The server is busy: it has too many connections. Try again after some seconds.\n"
 
-func limitConnections(l net.Listener, cfg config.Config) *limitedListener {
-	x := &limitedListener{Listener: l, plain: !cfg.TLS.Enabled(), by: map[netip.Addr]int{}}
-	x.bound(cfg)
+// Limit returns a listener that accepts connections of l within the limits of a configuration.
+func Limit(l net.Listener, cfg config.Config) *Limited {
+	x := &Limited{Listener: l, plain: !cfg.TLS.Enabled(), by: map[netip.Addr]int{}}
+	x.SetLimits(cfg)
 	return x
 }
 
-// bound sets the limits for connections to come.
-func (l *limitedListener) bound(cfg config.Config) {
+// SetLimits sets the limits for connections to come.
+func (l *Limited) SetLimits(cfg config.Config) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.most, l.trusted = cfg.Limits.Connections, cfg.TrustedProxies
 }
 
 // Accept waits for a connection that is within the limits.
-func (l *limitedListener) Accept() (net.Conn, error) {
+func (l *Limited) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -72,15 +73,15 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// count returns how many connections are open, and how many were closed at once.
-func (l *limitedListener) count() (open int, refused uint64) {
+// Count returns how many connections are open, and how many were closed at once.
+func (l *Limited) Count() (open int, refused uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open, l.refused.Load()
 }
 
-// follow is a http.Server.ConnState that counts connections whose first response is not complete.
-func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
+// Follow is a http.Server.ConnState that counts connections whose first response is not complete.
+func (l *Limited) Follow(c net.Conn, state http.ConnState) {
 	if state != http.StateIdle && state != http.StateClosed {
 		return
 	}
@@ -93,9 +94,9 @@ func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// awaitAnswers waits until every connection has had its first response, at most 5 seconds. That is how long
+// AwaitResponses waits until every connection has had its first response, at most 5 seconds. That is how long
 // http.Server.Shutdown waits for the first request on a connection.
-func (l *limitedListener) awaitAnswers(ctx context.Context) {
+func (l *Limited) AwaitResponses(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for tick := time.NewTicker(5 * time.Millisecond); ctx.Err() == nil && l.fresh.Load() > 0; {
@@ -118,7 +119,7 @@ func peerOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-func (l *limitedListener) enter(peer netip.Addr) bool {
+func (l *Limited) enter(peer netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	part := max(1, l.most/2)
@@ -133,7 +134,7 @@ func (l *limitedListener) enter(peer netip.Addr) bool {
 	return true
 }
 
-func (l *limitedListener) leave(peer netip.Addr) {
+func (l *Limited) leave(peer netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--

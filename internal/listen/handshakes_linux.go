@@ -1,4 +1,4 @@
-package main
+package listen
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handshakeTime is how long refuseHandshakes waits for TCP handshakes that have already begun.
+// handshakeTime is how long RefuseHandshakes waits for TCP handshakes that have already begun.
 const handshakeTime = 300 * time.Millisecond
 
-// refuseHandshakes makes the kernel drop the first packets (SYN) of new connections to l, and waits until all
+// RefuseHandshakes makes the kernel drop the first packets (SYN) of new connections to l, and waits until all
 // established connections have been accepted. Otherwise closing l would reset them. Clients whose SYN was dropped retry
 // after a second. It returns when ctx ends, and at once if the system has no such filter.
-func refuseHandshakes(ctx context.Context, l net.Listener) {
+func RefuseHandshakes(ctx context.Context, l net.Listener) {
 	c, ok := l.(syscall.Conn)
 	if !ok {
 		return
