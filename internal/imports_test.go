@@ -100,9 +100,10 @@ var may = map[string]string{
 	"internal/demo": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
 	"internal/register": "internal/store internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb " +
 		"internal/demo",
-	"internal/apikey":  "internal/state",
-	"internal/listen":  "internal/config",
-	"internal/migrate": "migrations",
+	"internal/apikey":      "internal/state",
+	"internal/certificate": "internal/config",
+	"internal/listen":      "internal/config",
+	"internal/migrate":     "migrations",
 	"internal/server": "internal/server/assets internal/server/cursor internal/server/files " +
 		"internal/server/forwarded internal/server/limit internal/server/links internal/server/media " +
 		"internal/server/metrics internal/server/page internal/server/problems internal/server/queryable " +

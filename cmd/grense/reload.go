@@ -18,7 +18,7 @@ func (s *service) reload(ctx context.Context) {
 		return
 	}
 	if s.cert != nil {
-		if err := s.cert.reload(); err != nil {
+		if err := s.cert.Reload(); err != nil {
 			s.log.Error("reload failed; the certificate from before is still used", "err", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/certificate"
 	"grense/internal/config"
 	"grense/internal/listen"
 	"grense/internal/server"
@@ -103,7 +104,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	go s.watchDir(ctx)
 	if s.cert != nil {
-		go s.cert.watch(ctx, s.log)
+		go s.cert.Watch(ctx, s.log)
 	}
 	s.sendTraces(ctx)
 	s.front.open(s.now.Load()) // before the announcement, so that its readers can connect
@@ -148,9 +149,9 @@ type service struct {
 	keys    *apikey.Checker
 	codes   *apikey.Codes
 	now     atomic.Pointer[assembly]
-	retired sync.WaitGroup  // assemblies that still answer requests
-	cert    *certificate    // nil: plain HTTP
-	traces  *trace.Exporter // nil: none
+	retired sync.WaitGroup           // assemblies that still answer requests
+	cert    *certificate.Certificate // nil: plain HTTP
+	traces  *trace.Exporter          // nil: none
 	api     net.Listener
 	limited *listen.Limited // wraps api
 	metrics net.Listener    // nil: none
@@ -172,7 +173,7 @@ func occupy(ctx context.Context, cfg config.Config, sources config.Sources, log 
 			s.close()
 		}
 	}()
-	if s.cert, err = loadCertificate(cfg); err != nil {
+	if s.cert, err = certificate.Load(cfg, programVersion()); err != nil {
 		return nil, err
 	}
 	if cfg.Traces.Endpoint != "" {
@@ -216,7 +217,7 @@ func (s *service) sendTraces(ctx context.Context) {
 func (s *service) operator() metrics.Operator {
 	o := metrics.Operator{Connections: s.limited.Count}
 	if s.cert != nil {
-		o.CertificateEnd = s.cert.end
+		o.CertificateEnd = s.cert.End
 	}
 	return o
 }
@@ -321,7 +322,7 @@ func (s *service) answer() (api *http.Server, failed chan error) {
 	api.ConnState = s.limited.Follow
 	go func() {
 		if s.cert != nil {
-			api.TLSConfig = s.cert.config()
+			api.TLSConfig = s.cert.Config()
 			failed <- api.ServeTLS(s.limited, "", "")
 			return
 		}

@@ -1,4 +1,4 @@
-package main
+package certificate
 
 import (
 	"context"
@@ -22,19 +22,19 @@ const acmeRetry = 15 * time.Minute
 
 // newManager returns what obtains and renews certificates by ACME (RFC 8555), and answers challenges on the listener
 // of the API (tls-alpn-01, RFC 8737).
-func newManager(c config.ACME, dataDir string) *autocert.Manager {
+func newManager(c config.ACME, dataDir, version string) *autocert.Manager {
 	return &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
 		Cache:      autocert.DirCache(filepath.Join(dataDir, acmeDir)),
 		HostPolicy: autocert.HostWhitelist(c.Hosts...),
 		Email:      c.Email,
-		Client:     &acme.Client{DirectoryURL: c.Directory, UserAgent: "grense/" + programVersion()},
+		Client:     &acme.Client{DirectoryURL: c.Directory, UserAgent: "grense/" + version},
 	}
 }
 
 // obtain gets a certificate for each host, so that the first client need not wait for it. It returns when all are
 // there, or ctx ends.
-func (c *certificate) obtain(ctx context.Context, log *slog.Logger) {
+func (c *Certificate) obtain(ctx context.Context, log *slog.Logger) {
 	missing := slices.Clone(c.files.ACME.Hosts)
 	for {
 		missing = slices.DeleteFunc(missing, func(host string) bool {
@@ -60,7 +60,7 @@ func (c *certificate) obtain(ctx context.Context, log *slog.Logger) {
 }
 
 // get returns the certificate for a handshake. By ACME that may take a minute, the first time.
-func (c *certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (c *Certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c.manager == nil {
 		return c.current.Load(), nil
 	}

@@ -1,4 +1,5 @@
-package main
+// Package certificate provides the TLS certificate of a server, from files or by ACME, and replaces it while in use.
+package certificate
 
 import (
 	"context"
@@ -11,32 +12,35 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
-	"grense/internal/apikey"
 	"grense/internal/config"
 )
 
-// certificate is a TLS certificate from files, which can be reloaded while in use, or by ACME.
-type certificate struct {
+// endsSoon is how long before its end a certificate is warned of.
+const endsSoon = 14 * 24 * time.Hour
+
+// Certificate is a TLS certificate from files, which can be reloaded while in use, or by ACME.
+type Certificate struct {
 	files   config.TLS
 	manager *autocert.Manager               // nil: from files
 	current atomic.Pointer[tls.Certificate] // nil: there is none yet
 }
 
-// loadCertificate loads the configured certificate, or prepares to obtain it; nil if none is configured.
-func loadCertificate(cfg config.Config) (*certificate, error) {
+// Load loads the configured certificate, or prepares to obtain it, as a program of a version; nil if none is
+// configured.
+func Load(cfg config.Config, version string) (*Certificate, error) {
 	if !cfg.TLS.Enabled() {
 		return nil, nil
 	}
-	c := &certificate{files: cfg.TLS}
+	c := &Certificate{files: cfg.TLS}
 	if len(cfg.TLS.ACME.Hosts) > 0 {
-		c.manager = newManager(cfg.TLS.ACME, cfg.DataDir)
+		c.manager = newManager(cfg.TLS.ACME, cfg.DataDir, version)
 		return c, nil
 	}
-	return c, c.reload()
+	return c, c.Reload()
 }
 
-// reload reads the files again.
-func (c *certificate) reload() error {
+// Reload reads the files again.
+func (c *Certificate) Reload() error {
 	if c.manager != nil {
 		return nil
 	}
@@ -49,16 +53,16 @@ func (c *certificate) reload() error {
 	return nil
 }
 
-// end returns when the certificate ends; zero if there is none yet.
-func (c *certificate) end() time.Time {
+// End returns when the certificate ends; zero if there is none yet.
+func (c *Certificate) End() time.Time {
 	if cert := c.current.Load(); cert != nil {
 		return cert.Leaf.NotAfter
 	}
 	return time.Time{}
 }
 
-// watch obtains certificates by ACME, and warns once a day of one that ends soon, until ctx ends.
-func (c *certificate) watch(ctx context.Context, log *slog.Logger) {
+// Watch obtains certificates by ACME, and warns once a day of one that ends soon, until ctx ends.
+func (c *Certificate) Watch(ctx context.Context, log *slog.Logger) {
 	cure := "replace the files and send SIGHUP"
 	if c.manager != nil {
 		c.obtain(ctx, log)
@@ -67,7 +71,7 @@ func (c *certificate) watch(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(24 * time.Hour)
 	defer tick.Stop()
 	for {
-		if end := c.end(); !end.IsZero() && time.Until(end) < apikey.EndsSoon {
+		if end := c.End(); !end.IsZero() && time.Until(end) < endsSoon {
 			log.Warn("the TLS certificate ends soon, or has ended; "+cure, "file", c.files.Cert,
 				"end", end.UTC().Format(time.RFC3339))
 		}
@@ -79,8 +83,8 @@ func (c *certificate) watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// config returns a TLS configuration that always uses the latest certificate.
-func (c *certificate) config() *tls.Config {
+// Config returns a TLS configuration that always uses the latest certificate.
+func (c *Certificate) Config() *tls.Config {
 	t := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	if c.manager != nil {
 		t.NextProtos = []string{"h2", "http/1.1", acme.ALPNProto}
