@@ -25,6 +25,7 @@ var may = map[string]string{
 	"internal/archive":        "internal/cache",
 	"internal/style":          "",
 	"internal/glyph":          "",
+	"internal/systemd":        "",
 	"internal/trace":          "",
 	"internal/render":         "internal/draw internal/style",
 	"internal/geo/coverage":   "internal/geo/crs internal/geo/wkb",

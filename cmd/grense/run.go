@@ -16,6 +16,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/config"
 	"grense/internal/store"
+	"grense/internal/systemd"
 )
 
 // process holds what the operating system gives the program.
@@ -31,7 +32,7 @@ type process struct {
 }
 
 // manager returns the service manager that has started the program.
-func (p *process) manager() serviceManager { return serviceManager{p.Environ} }
+func (p *process) manager() systemd.Manager { return systemd.Manager{Environ: p.Environ} }
 
 // lastWait bounds the time for writing the last messages after a second signal.
 const lastWait = time.Second

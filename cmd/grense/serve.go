@@ -74,7 +74,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {
 		log.Warn(w)
 	}
-	socket, err := p.manager().socket()
+	socket, err := p.manager().Socket()
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err := s.announce(p, keys); err != nil {
 		return err
 	}
-	p.manager().notify("READY=1", "STATUS=serving on "+s.cfg.Addr)
-	go p.manager().keepAlive(ctx, s.front)
+	p.manager().Notify("READY=1", "STATUS=serving on "+s.cfg.Addr)
+	go p.manager().KeepAlive(ctx, s.front)
 	return s.serve(ctx, p, api, failed)
 }
 
@@ -347,11 +347,11 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 			api.Close()
 			return fmt.Errorf("the listener failed: %w", err)
 		case <-p.Reload:
-			p.manager().notify("RELOADING=1")
+			p.manager().Notify("RELOADING=1")
 			s.reload(ctx)
-			p.manager().notify("READY=1")
+			p.manager().Notify("READY=1")
 		case <-ctx.Done():
-			p.manager().notify("STOPPING=1")
+			p.manager().Notify("STOPPING=1")
 			s.drain(context.WithoutCancel(ctx), api)
 			return nil
 		}

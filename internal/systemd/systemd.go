@@ -1,4 +1,5 @@
-package main
+// Package systemd talks to the service manager that has started the process: state, watchdog and sockets.
+package systemd
 
 import (
 	"context"
@@ -12,14 +13,14 @@ import (
 	"time"
 )
 
-// serviceManager is the service manager that has started the process, as the environment of the process describes it.
-type serviceManager struct {
-	environ []string // as os.Environ returns it
+// Manager is the service manager, as the environment of the process describes it. There need not be one.
+type Manager struct {
+	Environ []string // as os.Environ returns it
 }
 
 // getenv returns an environment variable of the process.
-func (m serviceManager) getenv(name string) string {
-	for _, kv := range m.environ {
+func (m Manager) getenv(name string) string {
+	for _, kv := range m.Environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v
 		}
@@ -27,8 +28,8 @@ func (m serviceManager) getenv(name string) string {
 	return ""
 }
 
-// notify sends states to the service manager (sd_notify(3)). Without a service manager it does nothing.
-func (m serviceManager) notify(states ...string) {
+// Notify sends states to the service manager (sd_notify(3)). Without a service manager it does nothing.
+func (m Manager) Notify(states ...string) {
 	path := m.getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return
@@ -42,8 +43,8 @@ func (m serviceManager) notify(states ...string) {
 	conn.Write([]byte(strings.Join(states, "\n"))) // ignored: the service manager will notice by its own timeout
 }
 
-// keepAlive notifies the service manager's watchdog twice in each of its periods while h is healthy, until ctx ends.
-func (m serviceManager) keepAlive(ctx context.Context, h http.Handler) {
+// KeepAlive notifies the service manager's watchdog twice in each of its periods while h is healthy, until ctx ends.
+func (m Manager) KeepAlive(ctx context.Context, h http.Handler) {
 	usec, err := strconv.ParseInt(m.getenv("WATCHDOG_USEC"), 10, 64)
 	if pid := m.getenv("WATCHDOG_PID"); err != nil || usec <= 0 || pid != "" && pid != strconv.Itoa(os.Getpid()) {
 		return
@@ -52,7 +53,7 @@ func (m serviceManager) keepAlive(ctx context.Context, h http.Handler) {
 	defer tick.Stop()
 	for {
 		if healthy(ctx, h) {
-			m.notify("WATCHDOG=1")
+			m.Notify("WATCHDOG=1")
 		}
 		select {
 		case <-ctx.Done():
@@ -85,8 +86,8 @@ func (w *statusWriter) WriteHeader(status int)      { w.status = status }
 // firstInherited is the file descriptor of the first socket from a service manager (sd_listen_fds(3)).
 const firstInherited = 3
 
-// socket returns the socket that the service manager has opened for this process; nil if there is none.
-func (m serviceManager) socket() (net.Listener, error) {
+// Socket returns the socket that the service manager has opened for this process; nil if there is none.
+func (m Manager) Socket() (net.Listener, error) {
 	if m.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil
 	}
