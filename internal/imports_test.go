@@ -104,6 +104,7 @@ var may = map[string]string{
 	"internal/apikey":      "internal/state",
 	"internal/certificate": "internal/config",
 	"internal/listen":      "internal/config",
+	"internal/logging":     "",
 	"internal/migrate":     "migrations",
 	"internal/server": "internal/server/assets internal/server/cursor internal/server/files " +
 		"internal/server/forwarded internal/server/limit internal/server/links internal/server/media " +

@@ -15,6 +15,7 @@ import (
 	"grense/internal/certificate"
 	"grense/internal/config"
 	"grense/internal/listen"
+	"grense/internal/logging"
 	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/server/metrics"
@@ -66,11 +67,11 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	lines := &gathered{w: p.Stderr}
+	lines := logging.NewBuffer(p.Stderr)
 	defer lines.Flush()
 	var level slog.LevelVar
 	level.Set(cfg.Level())
-	log := loggerTo(lines, lines, cfg.LogFormat, &level)
+	log := logging.New(lines, cfg.LogFormat, &level)
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {
 		log.Warn(w)
 	}
@@ -91,7 +92,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer api.Close()
 	last := func() { // so that every response that was sent is logged
 		api.Close()
-		time.Sleep(gatherTime)
+		time.Sleep(logging.BufferTime)
 		lines.Flush()
 	}
 	p.last.Store(&last)

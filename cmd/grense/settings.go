@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 
 	"grense/internal/config"
+	"grense/internal/logging"
 	"grense/internal/source"
 )
 
@@ -124,15 +124,5 @@ const stateMark = stateFile + ".instead"
 
 // logger returns a logger that writes to standard error without buffering.
 func (p *process) logger(cfg config.Config) *slog.Logger {
-	return loggerTo(p.Stderr, nil, cfg.LogFormat, cfg.Level())
-}
-
-// loggerTo returns a logger that writes to w in a format, from a level up. If w buffers, out is w, else nil.
-func loggerTo(w io.Writer, out *gathered, format string, level slog.Leveler) *slog.Logger {
-	o := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(w, o)
-	if format == "json" {
-		h = slog.NewJSONHandler(w, o)
-	}
-	return slog.New(newCounting(h, out))
+	return logging.New(p.Stderr, cfg.LogFormat, cfg.Level())
 }

@@ -1,4 +1,5 @@
-package main
+// Package logging creates the logger of a server: lines are written together, and faults that repeat are counted.
+package logging
 
 import (
 	"context"
@@ -8,9 +9,9 @@ import (
 	"time"
 )
 
-// gathered buffers lines of a log and writes them together after gatherTime, or when it has gatherBytes. It is safe for
+// Buffer buffers lines of a log and writes them together after BufferTime, or when it has bufferBytes. It is safe for
 // concurrent use.
-type gathered struct {
+type Buffer struct {
 	w io.Writer
 
 	mu   sync.Mutex
@@ -18,35 +19,39 @@ type gathered struct {
 	soon bool // a timer is set to flush
 }
 
+// BufferTime is how long a Buffer holds lines.
 const (
-	gatherTime  = 100 * time.Millisecond
-	gatherBytes = 64 << 10
+	BufferTime  = 100 * time.Millisecond
+	bufferBytes = 64 << 10
 )
 
+// NewBuffer returns a buffer for w.
+func NewBuffer(w io.Writer) *Buffer { return &Buffer{w: w} }
+
 // Write buffers p. It returns the error of writing the buffer, if it writes.
-func (g *gathered) Write(p []byte) (int, error) {
+func (g *Buffer) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.buf = append(g.buf, p...)
-	if len(g.buf) >= gatherBytes {
+	if len(g.buf) >= bufferBytes {
 		return len(p), g.flush()
 	}
 	if !g.soon {
 		g.soon = true
-		time.AfterFunc(gatherTime, g.Flush)
+		time.AfterFunc(BufferTime, g.Flush)
 	}
 	return len(p), nil
 }
 
 // Flush writes the buffered lines.
-func (g *gathered) Flush() {
+func (g *Buffer) Flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.soon = false
 	g.flush() //nolint:errcheck // nobody to notify
 }
 
-func (g *gathered) flush() error {
+func (g *Buffer) flush() error {
 	if len(g.buf) == 0 {
 		return nil
 	}
@@ -66,8 +71,8 @@ const maxRepeats = 1000
 type counting struct {
 	slog.Handler
 	seen *repeats
-	out  *gathered // flushed after warnings and errors; nil: the handler does not buffer
-	with string    // attributes and groups of the logger, as text
+	out  *Buffer // flushed after warnings and errors; nil: the handler does not buffer
+	with string  // attributes and groups of the logger, as text
 }
 
 type repeats struct {
@@ -75,8 +80,20 @@ type repeats struct {
 	n  map[string]int
 }
 
+// New returns a logger that writes to w in a format, text or json, from a level up. If w is a Buffer, the logger
+// flushes it after warnings and errors. Repeated ones are counted; see repeatWindow.
+func New(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(w, o)
+	if format == "json" {
+		h = slog.NewJSONHandler(w, o)
+	}
+	out, _ := w.(*Buffer)
+	return slog.New(newCounting(h, out))
+}
+
 // newCounting wraps h, which writes to out.
-func newCounting(h slog.Handler, out *gathered) slog.Handler {
+func newCounting(h slog.Handler, out *Buffer) slog.Handler {
 	return counting{Handler: h, seen: &repeats{n: map[string]int{}}, out: out}
 }
 
