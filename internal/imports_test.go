@@ -22,6 +22,7 @@ var may = map[string]string{
 	"internal/geo/crs":        "",
 	"internal/geo/wkb":        "",
 	"internal/cache":          "",
+	"internal/datadir":        "",
 	"internal/archive":        "internal/cache",
 	"internal/style":          "",
 	"internal/glyph":          "",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"grense/internal/config"
+	"grense/internal/datadir"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/postgis/statedb"
@@ -79,7 +80,7 @@ func (c *backupCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer os.RemoveAll(dir)
 	m := manifest{Format: backupFormat, Program: programVersion(), Created: time.Now().UTC()}
-	path := filepath.Join(dir, stateFile)
+	path := filepath.Join(dir, datadir.StateFile)
 	if m.Holds, err = copyState(ctx, from, path); err != nil {
 		return fmt.Errorf("cannot copy the keys and jobs: %w", err)
 	}
@@ -186,7 +187,7 @@ func (c *restoreCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, stateFile)
+	path := filepath.Join(dir, datadir.StateFile)
 	if c.Source == "" {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s holds keys already; name a new folder with --data-dir", dir)
@@ -203,7 +204,7 @@ func (c *restoreCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return fmt.Errorf("cannot restore %s: %w", c.File, err)
 	}
-	n, err := c.restore(ctx, m, filepath.Join(work, stateFile), path)
+	n, err := c.restore(ctx, m, filepath.Join(work, datadir.StateFile), path)
 	if err != nil {
 		return fmt.Errorf("cannot restore %s: %w", c.File, err)
 	}
@@ -264,12 +265,12 @@ func unpackBackup(name, dir string) (m manifest, err error) {
 	if m.Format > backupFormat {
 		return m, fmt.Errorf("it was written by a newer version, %s; restore it with that one", m.Program)
 	}
-	r, err := z.Open(stateFile)
+	r, err := z.Open(datadir.StateFile)
 	if err != nil {
 		return m, fmt.Errorf("it is not whole: %w", err)
 	}
 	defer r.Close()
-	path := filepath.Join(dir, stateFile)
+	path := filepath.Join(dir, datadir.StateFile)
 	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return m, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/datadir"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -35,18 +36,18 @@ const (
 	openWait    = 3 * time.Second
 )
 
-// markText is the content of the file stateMark.
-const markText = "The keys of a database are in " + stateFile +
+// markText is the content of the file datadir.StateMark.
+const markText = "The keys of a database are in " + datadir.StateFile +
 	", since no server took changes. Without this file, those of the database are used.\n"
 
 // openState opens the database of keys and jobs: in the source, if that is a database where the role may write, else in
 // dir. It retries while the database is unavailable. If keys were created in dir because no server was writable, it
-// keeps using them (stateMark).
+// keeps using them (datadir.StateMark).
 func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, error) {
 	if !source.IsDatabase(src) {
 		return openStateIn(ctx, dir)
 	}
-	open, mark := s.cfg.Auth == "open", filepath.Join(dir, stateMark)
+	open, mark := s.cfg.Auth == "open", filepath.Join(dir, datadir.StateMark)
 	if _, err := os.Stat(mark); err == nil && !open {
 		n, err := activeKeys(ctx, dir)
 		if err == nil && n == 0 {
@@ -135,7 +136,7 @@ func (s *service) awaitState(ctx context.Context, src string, open bool) (*state
 
 // activeKeys returns the number of valid keys in a data directory.
 func activeKeys(ctx context.Context, dir string) (n int, err error) {
-	if _, err := os.Stat(filepath.Join(dir, stateFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, datadir.StateFile)); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	st, err := openStateIn(ctx, dir)
@@ -172,7 +173,7 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 		)
 	}
 	if src == "" && source.IsDatabase(cfg.Source) {
-		if _, err := os.Stat(filepath.Join(dir, stateMark)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, datadir.StateMark)); errors.Is(err, fs.ErrNotExist) {
 			src = cfg.Source
 		}
 	}
@@ -186,7 +187,7 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 			return st, nil
 		}
 	}
-	if err := lostBy(dir); err != nil {
+	if err := datadir.CheckLost(dir); err != nil {
 		return nil, err
 	}
 	return openStateIn(ctx, dir)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/datadir"
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis/statedb"
@@ -18,10 +19,6 @@ import (
 
 // firstKeyName is the name of the key that serve creates if there are none.
 const firstKeyName = "first key, made by serve"
-
-// firstKeyFile is the file in the data directory that contains the first key until its first use. It is written if
-// standard output is not a terminal.
-const firstKeyFile = "first-key"
 
 // keysNeeded is printed at startup if keys exist.
 const keysNeeded = "Data need an API key: grense key create --name NAME\n"
@@ -55,7 +52,7 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 		url += "/" + public[0].ID + "/items?limit=1"
 	}
 	if !terminal {
-		path := filepath.Join(s.dir, firstKeyFile)
+		path := filepath.Join(s.dir, datadir.FirstKeyFile)
 		s.forgetFirstKey()
 		s.log.Info("the first API key is in a file, which is removed once the key was used", "file", path)
 		return fmt.Sprintf(
@@ -107,7 +104,7 @@ func (s *service) storeFirstKey(ctx context.Context, key string, known bool) (ma
 		}
 		defer os.Remove(name) // fails after the rename
 		if made, err = s.putFirstKey(ctx, rec); made {
-			err = errors.Join(err, os.Rename(name, filepath.Join(s.dir, firstKeyFile)))
+			err = errors.Join(err, os.Rename(name, filepath.Join(s.dir, datadir.FirstKeyFile)))
 		}
 		return made, err
 	}
@@ -117,7 +114,7 @@ func (s *service) storeFirstKey(ctx context.Context, key string, known bool) (ma
 // writeKey writes a key into a new file in the data directory that only its owner can read, and returns the file's
 // name.
 func (s *service) writeKey(key string) (name string, err error) {
-	file, err := os.CreateTemp(s.dir, firstKeyFile+"-*")
+	file, err := os.CreateTemp(s.dir, datadir.FirstKeyFile+"-*")
 	if err != nil {
 		return "", err
 	}
@@ -157,7 +154,7 @@ func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, er
 // forgetFirstKey removes the file of the first key after the first use of the key, or at once if the key no longer
 // exists.
 func (s *service) forgetFirstKey() {
-	path := filepath.Join(s.dir, firstKeyFile)
+	path := filepath.Join(s.dir, datadir.FirstKeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

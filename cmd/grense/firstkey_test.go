@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"grense/internal/datadir"
 )
 
 // TestFirstKeyIsInAFileWithoutATerminal until it was used, and nowhere else.
@@ -17,7 +19,7 @@ func TestFirstKeyIsInAFileWithoutATerminal(t *testing.T) {
 	dir := t.TempDir()
 	haveDemo(t, dir)
 	r := serveWith(t, dir, func(p *process) { p.Terminal = false })
-	path := filepath.Join(dir, ".local/share/grense", firstKeyFile)
+	path := filepath.Join(dir, ".local/share/grense", datadir.FirstKeyFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

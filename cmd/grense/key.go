@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"grense/internal/apikey"
+	"grense/internal/datadir"
 	"grense/internal/state"
 	"grense/internal/store"
 )
@@ -40,9 +41,10 @@ Examples:
 }
 
 func openStateIn(ctx context.Context, dir string) (*state.DB, error) {
-	st, err := state.Open(ctx, filepath.Join(dir, stateFile))
+	st, err := state.Open(ctx, filepath.Join(dir, datadir.StateFile))
 	if err != nil {
-		return nil, denied(fmt.Errorf("cannot open the keys in %s: %w", dir, err), filepath.Join(dir, stateFile))
+		return nil, datadir.Denied(fmt.Errorf("cannot open the keys in %s: %w", dir, err),
+			filepath.Join(dir, datadir.StateFile))
 	}
 	return st, nil
 }

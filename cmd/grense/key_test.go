@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/datadir"
 	"grense/internal/state"
 )
 
@@ -216,7 +217,7 @@ func TestUsageIsPrintedByDay(t *testing.T) {
 		t.Errorf("status %d: %s%s", code, stdout, stderr)
 	}
 	_, id := createKey(t, dir, "--name", "kart")
-	db, err := state.Open(t.Context(), filepath.Join(dir, ".local/share/grense", stateFile))
+	db, err := state.Open(t.Context(), filepath.Join(dir, ".local/share/grense", datadir.StateFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"grense/internal/datadir"
 )
 
 // TestADataDirectoryBelongsToOneSource at a time; processes of one source share it.
@@ -48,7 +50,7 @@ func TestStateOfANewerProgramIsRefused(t *testing.T) {
 	createKey(t, dir, "--name", "one")
 	set := func(sql string) {
 		t.Helper()
-		c, err := sqlite.OpenConn(filepath.Join(dir, ".local/share/grense", stateFile), sqlite.OpenReadWrite)
+		c, err := sqlite.OpenConn(filepath.Join(dir, ".local/share/grense", datadir.StateFile), sqlite.OpenReadWrite)
 		if err != nil {
 			t.Fatal(err)
 		}

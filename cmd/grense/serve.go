@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +14,7 @@ import (
 	"grense/internal/apikey"
 	"grense/internal/certificate"
 	"grense/internal/config"
+	"grense/internal/datadir"
 	"grense/internal/listen"
 	"grense/internal/logging"
 	"grense/internal/server"
@@ -119,12 +120,16 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 
 // prepare opens the data and creates the first key if one is needed. It returns the text about keys to print.
 func (s *service) prepare(ctx context.Context, terminal bool) (keys string, err error) {
-	dir, err := makeDataDir(s.cfg)
+	dir, err := datadir.Create(s.cfg.DataDir)
 	if err != nil {
 		return "", err
 	}
 	s.dir = dir
-	if s.owner, err = own(dir, s.cfg.Source); err != nil {
+	name, err := ownerName(s.cfg.Source)
+	if err != nil {
+		return "", err
+	}
+	if s.owner, err = datadir.Own(dir, name); err != nil {
 		return "", err
 	}
 	a, err := s.assemble(ctx, s.cfg)
@@ -135,6 +140,25 @@ func (s *service) prepare(ctx context.Context, terminal bool) (keys string, err 
 	return s.firstKey(ctx, terminal)
 }
 
+// ownerName returns what identifies a source: an absolute path, or the address of a database without its password.
+func ownerName(src string) (string, error) {
+	switch {
+	case src == "":
+		return "the demo", nil
+	case source.IsDatabase(src):
+		return source.Shown(src), nil
+	}
+	return filepath.Abs(src)
+}
+
+// watchDir logs once if the data directory is deleted or replaced. It returns then, or when ctx ends.
+func (s *service) watchDir(ctx context.Context) {
+	if s.owner.AwaitLoss(ctx) {
+		s.log.Error("the data directory was deleted or replaced: jobs are refused and new keys are not seen; "+
+			"restart the server", "data_dir", s.dir)
+	}
+}
+
 // service holds the parts of the running program.
 type service struct {
 	sources config.Sources
@@ -143,7 +167,7 @@ type service struct {
 	log     *slog.Logger
 	level   *slog.LevelVar // of log
 	dir     string         // data directory
-	owner   *os.File       // has the lock of dir; see own
+	owner   *datadir.Lock  // lock of dir
 	state   *state.DB
 	shared  bool   // state is in the database that is served
 	cursors []byte // the key of cursors; nil: none is stored
@@ -312,7 +336,7 @@ func (s *service) close() {
 		}
 	}
 	if s.owner != nil {
-		s.owner.Close() // releases the lock
+		s.owner.Close()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/datadir"
 	"grense/internal/store/storetest"
 )
 
@@ -75,7 +76,7 @@ func TestStartWithoutThePrimary(t *testing.T) {
 	if said = visit(dir, key, http.StatusOK, hosts(asMaker, true)); !strings.Contains(said, "remove the file") {
 		t.Errorf("how to change is not told: %s", said)
 	}
-	if err := os.Remove(filepath.Join(dir, ".local", "share", "grense", stateMark)); err != nil {
+	if err := os.Remove(filepath.Join(dir, ".local", "share", "grense", datadir.StateMark)); err != nil {
 		t.Fatal(err)
 	}
 	if said = visit(dir, key, http.StatusUnauthorized, hosts(asMaker, true)); !strings.Contains(said,

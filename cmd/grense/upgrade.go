@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"grense/internal/datadir"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/gpkg"
@@ -26,22 +27,22 @@ func (c *checkCmd) checkDataDir(p *process) error {
 		_, err = fmt.Fprintf(p.Stdout, "there is no %s; the first start creates it\n", dir)
 		return err
 	} else if err != nil {
-		return denied(err, dir)
+		return datadir.Denied(err, dir)
 	}
-	refused, err := printState(p, filepath.Join(dir, stateFile))
+	refused, err := printState(p, filepath.Join(dir, datadir.StateFile))
 	if err != nil {
 		return err
 	}
 	kept, old, oldBytes, err := sideFilesIn(dir)
 	if err != nil {
-		return denied(err, dir)
+		return datadir.Denied(err, dir)
 	}
 	fmt.Fprintf(p.Stdout, "side files  %d of version %d are used as they are\n", kept, gpkg.SideVersion)
 	if old > 0 {
 		fmt.Fprintf(p.Stdout, "            %d of other versions, %.1f MiB in all, are built again at the first start, "+
 			"which reads the source whole\n", old, float64(oldBytes)/(1<<20))
 	}
-	if copies := filepath.Join(dir, "imports"); exists(copies) {
+	if _, err := os.Stat(filepath.Join(dir, "imports")); err == nil {
 		fmt.Fprintln(p.Stdout,
 			"copies      of sources in other formats are imported again if another version made them")
 	}
@@ -61,7 +62,7 @@ func printState(p *process, path string) (refused bool, err error) {
 		_, err = fmt.Fprintln(p.Stdout, "state       none; the first start creates it")
 		return false, err
 	case err != nil:
-		return false, denied(err, path)
+		return false, datadir.Denied(err, path)
 	case v > state.FileVersion:
 		what, refused = fmt.Sprintf("this program knows %d and refuses it", state.FileVersion), true
 	case v < state.FileVersion:
@@ -96,33 +97,4 @@ func sideFilesIn(dir string) (kept, old int, oldBytes int64, err error) {
 		oldBytes += info.Size()
 	}
 	return kept, old, oldBytes, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// denied adds to an error of permissions whose the path is, who runs the program, and the cure. Other errors come back
-// as they are.
-func denied(err error, path string) error {
-	if !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	at := path
-	for !exists(at) && filepath.Dir(at) != at { // the folder that refuses
-		at = filepath.Dir(at)
-	}
-	owner, me := ownerOf(at), userName()
-	switch {
-	case owner == "" || me == "":
-		return err
-	case owner == me:
-		return fmt.Errorf("%w. %s belongs to %s; let the owner write there: chmod u+rwx %s", err, at, owner, at)
-	}
-	cure := fmt.Sprintf("chown -R %s %s", me, at)
-	if owner != "root" {
-		cure += ", or run it as " + owner
-	}
-	return fmt.Errorf("%w. %s belongs to %s, and this program runs as %s: %s", err, at, owner, me, cure)
 }

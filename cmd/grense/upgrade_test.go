@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/datadir"
 	"grense/internal/state"
 )
 
@@ -48,14 +49,14 @@ func TestEachVersionOfTheStateIsKept(t *testing.T) {
 	job := strings.TrimPrefix(r.finishedJob(t, key), "/jobs/")
 	r.stop()
 	r.exit(t)
-	kept, err := os.ReadFile(filepath.Join(home, ".local/share/grense", stateFile))
+	kept, err := os.ReadFile(filepath.Join(home, ".local/share/grense", datadir.StateFile))
 	if err == nil {
 		err = os.MkdirAll(to, 0o755)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{stateFile: string(kept), "key": key + "\n", "job": job + "\n"} {
+	for name, text := range map[string]string{datadir.StateFile: string(kept), "key": key + "\n", "job": job + "\n"} {
 		writeFile(t, filepath.Join(to, name), text)
 	}
 }
@@ -103,7 +104,7 @@ func TestCheckTellsThatTheDataDirectoryOfANewerProgramIsRefused(t *testing.T) {
 		t.Errorf("without a folder: status %d: %s", code, stdout)
 	}
 	createKey(t, home, "--name", "x")
-	path := filepath.Join(home, ".local/share/grense", stateFile)
+	path := filepath.Join(home, ".local/share/grense", datadir.StateFile)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package datadir
 
 // Owners of files are not named on this system.
 func ownerOf(string) string { return "" }
