@@ -21,6 +21,7 @@ var may = map[string]string{
 	"internal/config":         "",
 	"internal/geo/crs":        "",
 	"internal/geo/wkb":        "",
+	"internal/backup":         "internal/config internal/datadir internal/state",
 	"internal/cache":          "",
 	"internal/datadir":        "",
 	"internal/archive":        "internal/cache",

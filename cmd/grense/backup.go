@@ -1,51 +1,21 @@
 package main
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"grense/internal/backup"
 	"grense/internal/config"
 	"grense/internal/datadir"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/postgis/statedb"
 )
-
-// Names of the files in a backup.
-const (
-	manifestName = "manifest.json"
-	settingsName = "settings.txt"
-)
-
-// backupFormat is the version of the archive. Raise it if older programs cannot restore a new archive.
-const backupFormat = 1
-
-// manifest describes a backup.
-type manifest struct {
-	Format  int          `json:"format"`
-	Program string       `json:"program"`
-	Created time.Time    `json:"created"`
-	Holds   state.Copied `json:"holds"`
-	State   fileSum      `json:"state"` // an SQLite file, as in a data directory
-}
-
-// fileSum identifies a file in a backup.
-type fileSum struct {
-	Name   string `json:"name"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
-}
 
 type backupCmd struct {
 	File string `arg:"" help:"The backup that is written, a ZIP archive. It must not exist."`
@@ -74,98 +44,13 @@ func (c *backupCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer from.Close()
-	dir, err := os.MkdirTemp(filepath.Dir(c.File), ".grense-backup-*")
+	m, err := backup.Write(ctx, c.File, from, settings, programVersion())
 	if err != nil {
-		return fmt.Errorf("cannot write the backup: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	m := manifest{Format: backupFormat, Program: programVersion(), Created: time.Now().UTC()}
-	path := filepath.Join(dir, datadir.StateFile)
-	if m.Holds, err = copyState(ctx, from, path); err != nil {
-		return fmt.Errorf("cannot copy the keys and jobs: %w", err)
-	}
-	if m.State, err = sumOf(path); err != nil {
-		return fmt.Errorf("cannot read the copy: %w", err)
-	}
-	whole := filepath.Join(dir, "backup.zip")
-	if err := writeBackup(whole, m, settings, path); err != nil {
-		return fmt.Errorf("cannot write the backup: %w", err)
-	}
-	if err := os.Rename(whole, c.File); err != nil {
-		return fmt.Errorf("cannot write the backup: %w", err)
+		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s and %s\n", c.File, count(m.Holds.Keys, "key"),
 		count(m.Holds.Jobs, "finished job"), count(m.Holds.Changes, "change"))
 	return err
-}
-
-// copyState copies keys, finished jobs and the log of changes into a new SQLite file at path.
-func copyState(ctx context.Context, from *state.DB, path string) (n state.Copied, err error) {
-	to, err := state.Open(ctx, path)
-	if err != nil {
-		return n, err
-	}
-	n, err = from.Copy(ctx, to)
-	return n, errors.Join(err, to.Close())
-}
-
-// sumOf returns the size and the checksum of a file.
-func sumOf(path string) (s fileSum, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return s, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return fileSum{filepath.Base(path), n, hex.EncodeToString(h.Sum(nil))}, err
-}
-
-// writeBackup writes a manifest, the settings and the state file at path into a new archive that only its owner can
-// read.
-func writeBackup(name string, m manifest, settings []config.Setting, path string) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z := zip.NewWriter(f)
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	var list bytes.Buffer
-	for _, s := range settings {
-		fmt.Fprintf(&list, "%s\t%s\t%s\n", s.Path, s.Value, s.From)
-	}
-	for _, part := range []struct {
-		name string
-		text []byte
-	}{{manifestName, text}, {settingsName, list.Bytes()}} {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: part.name, Method: zip.Deflate, Modified: m.Created})
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(part.text); err != nil {
-			return err
-		}
-	}
-	w, err := z.CreateHeader(&zip.FileHeader{Name: m.State.Name, Method: zip.Deflate, Modified: m.Created})
-	if err != nil {
-		return err
-	}
-	r, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if _, err := io.Copy(w, r); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 type restoreCmd struct {
@@ -200,7 +85,7 @@ func (c *restoreCmd) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("cannot restore: %w", err)
 	}
 	defer os.RemoveAll(work)
-	m, err := unpackBackup(c.File, work)
+	m, err := backup.Unpack(c.File, work)
 	if err != nil {
 		return fmt.Errorf("cannot restore %s: %w", c.File, err)
 	}
@@ -215,7 +100,7 @@ func (c *restoreCmd) Run(ctx context.Context, p *process) error {
 }
 
 // restore moves the unpacked state file to path or, if path is a database, copies its content there.
-func (c *restoreCmd) restore(ctx context.Context, m manifest, unpacked, path string) (state.Copied, error) {
+func (c *restoreCmd) restore(ctx context.Context, m backup.Manifest, unpacked, path string) (state.Copied, error) {
 	from, err := state.Open(ctx, unpacked)
 	if err != nil {
 		return state.Copied{}, err
@@ -242,45 +127,4 @@ func (c *restoreCmd) restore(ctx context.Context, m manifest, unpacked, path str
 		return n, err
 	}
 	return n, to.Restored(ctx, m.Created, time.Now())
-}
-
-// maxManifest is the largest size of a manifest in bytes.
-const maxManifest = 1 << 20
-
-// unpackBackup unpacks the state file of a backup into dir and verifies its checksum.
-func unpackBackup(name, dir string) (m manifest, err error) {
-	z, err := zip.OpenReader(name)
-	if err != nil {
-		return m, fmt.Errorf("it is no backup: %w", err)
-	}
-	defer z.Close()
-	f, err := z.Open(manifestName)
-	if err != nil {
-		return m, fmt.Errorf("it is no backup: %w", err)
-	}
-	defer f.Close()
-	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(&m); err != nil {
-		return m, fmt.Errorf("its manifest cannot be read: %w", err)
-	}
-	if m.Format > backupFormat {
-		return m, fmt.Errorf("it was written by a newer version, %s; restore it with that one", m.Program)
-	}
-	r, err := z.Open(datadir.StateFile)
-	if err != nil {
-		return m, fmt.Errorf("it is not whole: %w", err)
-	}
-	defer r.Close()
-	path := filepath.Join(dir, datadir.StateFile)
-	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return m, err
-	}
-	_, err = io.Copy(w, io.LimitReader(r, m.State.Bytes+1))
-	if err = errors.Join(err, w.Sync(), w.Close()); err != nil {
-		return m, err
-	}
-	if sum, err := sumOf(path); err != nil || sum != m.State {
-		return m, errors.Join(err, errors.New("its checksum is wrong; use another copy of the backup"))
-	}
-	return m, nil
 }

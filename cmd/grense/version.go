@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"grense/internal/backup"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/gpkg"
@@ -41,7 +42,7 @@ func versionText() string {
 	line("commit", cmp.Or(linkedCommit, buildSetting("vcs.revision")))
 	line("date", cmp.Or(linkedDate, buildSetting("vcs.time")))
 	line("state", state.FileVersion)
-	line("backup", backupFormat)
+	line("backup", backup.Format)
 	line("side files", gpkg.SideVersion)
 	line("indexes", gpkg.IndexVersion)
 	line("tiles", tile.SideVersion)
