@@ -259,7 +259,7 @@ func (l *layer) printed(raw []byte) string {
 // revisionExpr returns an SQL expression for the revision of a row: the transaction that wrote it (xmin) or, if that is
 // not available, a hash of its content. With xmin it is null if the table no longer has the columns of the layer.
 func (l *layer) revisionExpr(alias string) string {
-	if l.xmin && l.table.Schema == catalog.OwnSchema { // a Writer replaces such tables as a whole
+	if l.xmin && l.table.Schema == catalog.OwnSchema { // an import replaces such tables as a whole
 		return alias + ".xmin"
 	}
 	if l.xmin {

@@ -14,7 +14,7 @@ import (
 // listenAgain is the pause after a failed or lost connection.
 const listenAgain = 30 * time.Second
 
-// listen wakes the poller when a Writer has committed, until ctx ends. It uses its own connection. Replicas refuse
+// listen wakes the poller when an import has committed, until ctx ends. It uses its own connection. Replicas refuse
 // LISTEN, and poolers may lose notifications. Polling every few seconds is enough then, so that nothing is logged.
 func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 	for {

@@ -1,4 +1,4 @@
-// Package postgis serves the tables of a PostGIS database through pgx, and writes into one.
+// Package postgis serves the tables of a PostGIS database through pgx. Package writer, below it, imports into one.
 //
 // Any schema is served as it is: tables, views and materialised views with a geometry column become collections. A
 // read-only role is enough. Rows are live: a response contains what other sessions have committed before. Every few
@@ -153,7 +153,7 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 // looks selects further tasks of the poller.
 type looks struct{ verify, listen bool }
 
-// poll checks for changed definitions every few seconds, and when a Writer announces a commit, until ctx ends.
+// poll checks for changed definitions every few seconds, and when an import announces a commit, until ctx ends.
 func (s *Store) poll(ctx context.Context, also looks) {
 	defer close(s.stopped)
 	var beside sync.WaitGroup

@@ -228,7 +228,7 @@ func (s *Store) progress(t *catalog.Table) func(int) {
 }
 
 // geometries returns a key for the geometries of a table that changes when the table is rewritten; "" if unknown. For
-// our tables it includes the time of writing, since a Writer may refill a table without rewriting it.
+// our tables it includes the time of writing, since an import may refill a table without rewriting it.
 func (d *draft) geometries() string {
 	if d.table.FileNode == 0 || d.geometry.Name == "" {
 		return ""

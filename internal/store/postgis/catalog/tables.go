@@ -277,5 +277,5 @@ func SRID(id crs.ID) uint32 {
 	return uint32(id)
 }
 
-// Channel is the notification channel on which Writers announce commits.
+// Channel is the notification channel on which imports announce commits.
 const Channel = "grense_catalog"
