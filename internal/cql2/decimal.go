@@ -34,13 +34,15 @@ func parseNumber(s string) (Expr, bool) {
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil, false
 	}
-	text := plainDigits(s)
-	switch {
-	case f == 0 && text != "0":
-		return nil, false
-	case f == 0:
+	if f == 0 {
+		mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
+		if strings.Trim(mantissa, "+-.0") != "" { // below the least double; its digits may be any number
+			return nil, false
+		}
 		return Number(f), true
-	case text == printed(f):
+	}
+	text := plainDigits(s)
+	if text == printed(f) {
 		return Number(f), true
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {

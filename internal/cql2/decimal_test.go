@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"grense/internal/cql2"
+	"grense/internal/problem"
 )
 
 func TestNumbersAreParsedWithoutRounding(t *testing.T) {
@@ -34,6 +35,8 @@ func TestNumbersAreParsedWithoutRounding(t *testing.T) {
 		"5e-324":                       cql2.Number(5e-324),
 		"1e400":                        nil,
 		"1e-400":                       nil,
+		"1e-99999999999999999999":      nil,
+		"-0.000E-99999999999999999999": cql2.Number(math.Copysign(0, -1)),
 		"0x10":                         nil,
 		"NaN":                          nil,
 		"Infinity":                     nil,
@@ -43,6 +46,30 @@ func TestNumbersAreParsedWithoutRounding(t *testing.T) {
 	} {
 		if got, ok := cql2.ParseNumber(text); !reflect.DeepEqual(got, want) || ok != (want != nil) {
 			t.Errorf("%s is %#v, %v; want %#v", text, got, ok, want)
+		}
+	}
+}
+
+// TestNumbersBelowDoublesAreRefused: their digits would fill the memory.
+func TestNumbersBelowDoublesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, number := range []string{"1e-400", "-12.5E-9223372036854775807", "1e-99999999999999999999",
+		".00001e-9223372036854775807"} {
+		_, err := cql2.ParseText("n = " + number)
+		wantFault(t, err, problem.Invalid, "range of a double")
+		if e, err := cql2.Check(cql2.Compare{Op: cql2.Eq, L: prop("n"), R: cql2.Text(number)},
+			numberColumns); err == nil {
+			t.Errorf("'%s' becomes %s", number, cql2.FormatText(e))
+		}
+		if strings.HasPrefix(number, ".") {
+			continue // no number of JSON
+		}
+		_, err = cql2.ParseJSON([]byte(`{"op":"=","args":[{"property":"n"},` + number + `]}`))
+		wantFault(t, err, problem.Invalid, "range of a double")
+		row := record{values: map[string]any{"j": "[" + number + "]"}}
+		if got, err := cql2.Eval(must(t, "A_CONTAINS(j, (0))", columns{"j": cql2.TypeJSON}), row); got != cql2.False ||
+			err != nil {
+			t.Errorf("[%s] holds 0: %d, %v", number, got, err)
 		}
 	}
 }
