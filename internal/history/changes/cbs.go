@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,9 +45,12 @@ func (t *changeTable) cbs() (*Register, error) {
 		number := func(column string, unit float64) history.Count {
 			v := strings.Replace(t.Value(i, column), ",", ".", 1)
 			n, err := strconv.ParseFloat(v, 64)
-			if v != "" && (err != nil || n < 0 || n > history.MaxCount/unit) {
+			if v != "" && (err != nil || !(n >= 0 && n <= history.MaxCount/unit)) {
 				faults.Add(line, "%s is %q; write a number, or nothing if it is not known", column, t.Value(i, column))
 				return history.Count{}
+			}
+			if unit == 1 && n != math.Trunc(n) { // 1.234 would be one person
+				faults.Add(line, "%s is %q; write a whole number without separators", column, t.Value(i, column))
 			}
 			return history.Count{N: int64(n*unit + 0.5), Known: v != ""}
 		}

@@ -64,7 +64,7 @@ func (r *Register) Add(more *Register, line int) {
 	}
 }
 
-// Only removes the changes without a code that begins with one of the prefixes, and such codes from the list.
+// Only removes the changes with a code that begins with none of the prefixes, and such codes from the list.
 func (r *Register) Only(prefixes []string) {
 	other := func(code string) bool {
 		return code != "" && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(code, p) })
@@ -210,6 +210,9 @@ func readKlassJSON(b []byte) ([]history.ChangeRow, error) {
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return nil, fmt.Errorf("the document is no table of changes of KLASS: %w", err)
 	}
+	if doc.CodeChanges == nil {
+		return nil, errors.New("the document is no table of changes of KLASS: it has no list codeChanges")
+	}
 	var faults history.Faults
 	var out []history.ChangeRow
 	for i, c := range doc.CodeChanges {
@@ -293,23 +296,25 @@ func (t *changeTable) plain() (*Register, error) {
 		if _, err := time.Parse(time.RFC3339, c.Recorded); c.Recorded != "" && err != nil {
 			faults.Add(line, "recorded is %q; write a moment, as 2024-02-16T12:00:00Z", c.Recorded)
 		}
-		switch v := t.Value(i, "transfer"); v {
+		switch v := t.Value(i, "transfer"); strings.ToLower(v) { // spreadsheets write TRUE
 		case "", "false", "no", "0":
 		case "true", "yes", "1":
 			c.Transfer = true
 		default:
 			faults.Add(line, "transfer is %q; write true or false", v)
 		}
-		for name, to := range map[string]*history.Count{"people": &c.People, "area": &c.Area} {
+		count := func(name string) history.Count {
 			v := t.Value(i, name)
 			if v == "" {
-				continue
+				return history.Count{}
 			}
 			n, err := strconv.ParseInt(v, 10, 64)
-			if *to = history.CountOf(n); err != nil || n < 0 {
+			if err != nil || n < 0 {
 				faults.Add(line, "%s is %q; write a whole number, or nothing where it is not known", name, v)
 			}
+			return history.CountOf(n)
 		}
+		c.People, c.Area = count("people"), count("area")
 		out = append(out, c)
 	}
 	return &Register{Form: Plain, Changes: out}, faults.Err()

@@ -52,13 +52,8 @@ func Read(r io.Reader) (*Table, error) {
 		}
 		b = []byte(string(runes))
 	}
-	head, _, _ := bytes.Cut(b, []byte("\n"))
 	in := csv.NewReader(bytes.NewReader(b))
-	for _, sep := range []rune{';', '\t'} {
-		if bytes.ContainsRune(head, sep) && bytes.Count(head, []byte(string(sep))) > bytes.Count(head, []byte(",")) {
-			in.Comma = sep
-		}
-	}
+	in.Comma = separator(b)
 	header, err := in.Read()
 	if err == io.EOF {
 		return nil, errors.New("the table is empty")
@@ -78,6 +73,34 @@ func Read(r io.Reader) (*Table, error) {
 		line, _ := in.FieldPos(0)
 		t.Rows, t.Lines = append(t.Rows, row), append(t.Lines, line)
 	}
+}
+
+// separator returns the most frequent of comma, semicolon and tab in the header line. Those in quotes do not count.
+func separator(b []byte) rune {
+	commas, semicolons, tabs, quoted := 0, 0, 0, false
+	for _, c := range bytes.TrimLeft(b, "\r\n") {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',':
+			commas++
+		case c == ';':
+			semicolons++
+		case c == '\t':
+			tabs++
+		}
+		if c == '\n' && !quoted {
+			break
+		}
+	}
+	switch max(commas, semicolons, tabs) {
+	case commas:
+		return ','
+	case semicolons:
+		return ';'
+	}
+	return '\t'
 }
 
 // Has reports whether the table has all of columns.
