@@ -23,10 +23,11 @@ var ErrAmbiguous = errors.New("history: the code stands for several divisions")
 
 // Translated is the result of translating one code.
 type Translated struct {
-	Code, Name string // "" for none; if ChooseList finds several, codes are separated by spaces, names by semicolons
-	Fault      string // reason why there is no code, for the user; "" if ChooseNull left out an ambiguous one
-	Ambiguous  bool   // the code corresponds to several
-	Restored   bool   // the code matched after its leading zeros were restored
+	Code, Name string     // "" for none; if ChooseList finds several, codes are separated by spaces, names by ";"
+	Versions   []*Version // the divisions that Code and Name list, in that order
+	Fault      string     // reason why there is no code, for the user; "" if ChooseNull left out an ambiguous one
+	Ambiguous  bool       // the code corresponds to several
+	Restored   bool       // the code matched after its leading zeros were restored
 }
 
 // Translator translates codes as tables contain them. It caches the results of codes of the scheme only, so that its
@@ -138,11 +139,12 @@ func (t *Translator) choose(found []Match) (Translated, error) {
 	case len(found) == 0:
 		return Translated{Fault: "nothing of it was left on " + t.to.String()}, nil
 	case len(found) == 1:
-		return Translated{Code: found[0].Code, Name: found[0].Name}, nil
+		return translatedTo(found[0].Version), nil
 	}
 	var codes, names []string
+	var versions []*Version
 	for _, m := range found {
-		codes, names = append(codes, m.Code), append(names, m.Name)
+		codes, names, versions = append(codes, m.Code), append(names, m.Name), append(versions, m.Version)
 	}
 	list := strings.Join(codes, " ")
 	switch t.choice {
@@ -151,16 +153,22 @@ func (t *Translator) choose(found []Match) (Translated, error) {
 	case ChooseError:
 		return Translated{Code: list, Ambiguous: true}, ErrAmbiguous
 	case ChooseList:
-		return Translated{Code: list, Name: strings.Join(names, "; "), Ambiguous: true}, nil
+		return Translated{Code: list, Name: strings.Join(names, "; "), Versions: versions, Ambiguous: true}, nil
 	case ChooseLargest:
 		m, fault := largest(found)
 		if m == nil {
 			return Translated{Fault: "it is several on " + t.to.String() + " (" + list + "), and " + fault,
 				Ambiguous: true}, nil
 		}
-		return Translated{Code: m.Code, Name: m.Name, Ambiguous: true}, nil
+		r := translatedTo(m.Version)
+		r.Ambiguous = true
+		return r, nil
 	}
 	panic("history: no choice " + string(t.choice))
+}
+
+func translatedTo(v *Version) Translated {
+	return Translated{Code: v.Code, Name: v.Name, Versions: []*Version{v}}
 }
 
 // largest returns the match with the largest share. If shares are unknown or equal, it returns nil and the reason.

@@ -191,11 +191,15 @@ func areaTypes(cat *store.Catalog) (kinds []string) {
 	return append(kinds, publicIDs(cat, true)...)
 }
 
+func errNoWriter() error {
+	return problem.New(problem.Unavailable, nil, "Nothing writes GeoPackages here")
+}
+
 // Execute checks the inputs further than the schemas do. The file is written after it has returned.
 func (x export) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	f := format.Find(x.file)
 	if f.NeedsWriter && env.GeoPackage == nil {
-		return nil, problem.New(problem.Unavailable, nil, "Nothing writes GeoPackages here")
+		return nil, errNoWriter()
 	}
 	snap, err := env.Snapshot(ctx)
 	if err != nil {
@@ -266,6 +270,11 @@ func (x export) layers(
 		return nil, "", problem.NotFoundf("there are no collections to export")
 	}
 	area := &foundArea{}
+	if x.area && in.Text("area_type") == "" && (in.Text("area_name") != "" || in.Text("area_id") != "") {
+		return nil, "", Fault(missing{}, problem.Sayf("say what kind of area it is: %s", strings.Join(areaTypes(cat),
+			", ")),
+			"area_type")
+	}
 	if x.area && in.Text("area_type") != "" {
 		if err := area.choose(cat, in); err != nil {
 			return nil, "", err
@@ -320,6 +329,7 @@ func options(o *output.Options, in Inputs) error {
 	}
 	o.SkipGeometry = o.Collection.Geometry != nil
 	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
 		if g := o.Collection.Geometry; g != nil && o.Collection.Canonical(name) == g.Name {
 			o.SkipGeometry = false
 			continue
@@ -494,6 +504,10 @@ func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 
 // itself returns the condition that a feature is the area; nil if the ids are not text.
 func (a *foundArea) itself(coll *store.Collection) cql2.Expr {
+	if coll.Versions != nil {
+		e, _ := coll.IsFeature(a.id)
+		return e
+	}
 	if coll.Key.Type != cql2.TypeText || coll.Key.Property == "" {
 		return nil
 	}
@@ -502,7 +516,11 @@ func (a *foundArea) itself(coll *store.Collection) cql2.Expr {
 
 // begins returns the condition that a feature id begins with the id of the area; nil if the ids are not text.
 func (a *foundArea) begins(coll *store.Collection) cql2.Expr {
-	if coll.Key.Type != cql2.TypeText || coll.Key.Property == "" {
+	kind := coll.Key.Type // of the rows; versions of a feature share its id
+	if coll.Versions != nil {
+		kind, _ = coll.Property(coll.Versions.ID)
+	}
+	if kind != cql2.TypeText || coll.Key.Property == "" {
 		return nil
 	}
 	pattern := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(a.id) + "%"

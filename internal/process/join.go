@@ -161,6 +161,9 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 // Execute reads the table and the codes of the features. The file is written after it has returned.
 func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	f := format.Find(in.Text("format"))
+	if f.NeedsWriter && env.GeoPackage == nil {
+		return nil, errNoWriter()
+	}
 	snap, err := env.Snapshot(ctx)
 	if err != nil {
 		return nil, err

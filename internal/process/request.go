@@ -33,7 +33,12 @@ type Request struct {
 // Read parses the body of an execute request and validates it against the description d. The error lists all faults,
 // with their JSON pointers.
 func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
-	var x ogcapi.Execute
+	var x struct { // ogcapi.Execute, with outputs that are decoded one by one, so that faults name the output
+		Inputs     map[string]any             `json:"inputs"`
+		Outputs    map[string]json.RawMessage `json:"outputs"`
+		Response   string                     `json:"response"`
+		Subscriber *ogcapi.Subscriber         `json:"subscriber"`
+	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	err := dec.Decode(&x)
@@ -96,10 +101,17 @@ func badJSON(err error) error {
 		cure = fmt.Sprintf("the JSON breaks off or is wrong at byte %d; %s", s.Offset, cure)
 	}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
-		at = "/" + strings.ReplaceAll(t.Field, ".", "/")
-		cure = article(t.Value) + " " + t.Value + " cannot stand here"
+		return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{typeFault(t, "")}}
 	}
 	return &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{{In: "body", Param: at, Cure: cure}}}
+}
+
+// typeFault returns the fault of a value of the wrong type within the value at a JSON pointer.
+func typeFault(t *json.UnmarshalTypeError, at string) problem.Fault {
+	if t.Field != "" {
+		at += "/" + strings.ReplaceAll(t.Field, ".", "/")
+	}
+	return problem.Fault{In: "body", Param: at, Cure: article(t.Value) + " " + t.Value + " cannot stand here"}
 }
 
 func (r *Request) readInputs(c *checker, in map[string]any, p Process, d ogcapi.Process) {
@@ -188,7 +200,7 @@ func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	if !ok || !only("value", "mediaType", "encoding", "schema") {
 		return v
 	}
-	// // the input itself is an object with a member "value"
+	// the input itself is an object with a member "value"
 	if _, object := value.(map[string]any); !object && len(m) == 1 && schema["type"] == "object" {
 		return v
 	}
@@ -199,7 +211,7 @@ func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	return value
 }
 
-func (r *Request) readOutputs(c *checker, out map[string]ogcapi.ExecuteOutput, d ogcapi.Process) {
+func (r *Request) readOutputs(c *checker, out map[string]json.RawMessage, d ogcapi.Process) {
 	if out == nil { // all outputs (OGC 18-062r2, 7.11.2.6)
 		for _, x := range d.Outputs {
 			r.Outputs = append(r.Outputs, x.ID)
@@ -213,13 +225,18 @@ func (r *Request) readOutputs(c *checker, out map[string]ogcapi.ExecuteOutput, d
 			c.fail(at, name, "there is no such output; use %s", outputNames(d))
 			continue
 		}
+		var x ogcapi.ExecuteOutput
+		if t, ok := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(out[name], &x)); ok {
+			c.faults = append(c.faults, typeFault(t, at))
+			continue
+		}
 		want, _ := normal(spec.Schema)["contentMediaType"].(string)
-		if f := out[name].Format.MediaType; f != "" && !strings.EqualFold(f, want) &&
+		if f := x.Format.MediaType; f != "" && !strings.EqualFold(f, want) &&
 			(want != "" || !strings.EqualFold(f, "application/json")) &&
 			f != "text/plain" {
 			c.fail(at+"/format/mediaType", f, "the output is %s", orJSON(want))
 		}
-		switch out[name].TransmissionMode {
+		switch x.TransmissionMode {
 		case "", "value":
 		case "reference":
 			if !slices.Contains(d.OutputTransmission, "reference") {
@@ -227,7 +244,7 @@ func (r *Request) readOutputs(c *checker, out map[string]ogcapi.ExecuteOutput, d
 			}
 			r.Reference[name] = true
 		default:
-			c.fail(at+"/transmissionMode", out[name].TransmissionMode, "use value or reference")
+			c.fail(at+"/transmissionMode", x.TransmissionMode, "use value or reference")
 		}
 		r.Outputs = append(r.Outputs, name)
 	}
@@ -287,11 +304,9 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 				c.check(schema, string(b), at)
 				return string(b), nil
 			}
-			var x any
-			d := json.NewDecoder(bytes.NewReader(b))
-			d.UseNumber()
-			if err := d.Decode(&x); err != nil {
-				c.fail(at+"/href", ref.Href, "what is there is no JSON")
+			x, cure := decodeReferred(b)
+			if cure != "" {
+				c.fail(at+"/href", ref.Href, cure)
 				return nil, nil
 			}
 			c.check(schema, x, at)
@@ -311,9 +326,23 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 		}
 	}
 	if len(c.faults) > 0 {
-		return &problem.Error{Kind: problem.Invalid, Faults: c.faults}
+		return &problem.Error{Kind: problem.Invalid, Faults: c.faults[:min(len(c.faults), maxFaults)]}
 	}
 	return nil
+}
+
+// decodeReferred decodes the JSON behind a reference as strictly as Read decodes a body. cure is "" if it is valid.
+func decodeReferred(b []byte) (v any, cure string) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	err := d.Decode(&v)
+	if _, more := d.Token(); err != nil || !errors.Is(more, io.EOF) || !utf8.Valid(b) {
+		return nil, "what is there is no JSON"
+	}
+	if _, twice := enrich.RepeatedMember(b); twice {
+		return nil, "what is there has a member twice"
+	}
+	return v, ""
 }
 
 // atHref adds the JSON pointer of the reference to an error of kind problem.Invalid. at is the pointer of the input.

@@ -54,7 +54,7 @@ func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 		if media != "" &&
 			!slices.Contains(
 				[]string{mediaCSV, mediaLines, "application/jsonl", "text/plain", "application/octet-stream"},
-				strings.TrimSpace(media),
+				strings.ToLower(strings.TrimSpace(media)),
 			) {
 			r.Close()
 			return nil, Fault(ref.Href,

@@ -117,6 +117,7 @@ func TestTablesByReference(t *testing.T) {
 		want        string // fault, or part of the table
 	}{
 		{"CSV", "text/csv; charset=utf-8", strings.NewReader("lon,lat\n1,2\n"), true, "1,2,east"},
+		{"a media type in capitals", "Text/CSV;Charset=UTF-8", strings.NewReader("lon,lat\n1,2\n"), true, "1,2,east"},
 		{"no media type", "", strings.NewReader("lon,lat\n1,2\n"), true, "1,2,east"},
 		{"a download", "application/octet-stream", strings.NewReader("lon,lat\n1,2\n"), true, "1,2,east"},
 		{"JSON lines as text", "text/plain", strings.NewReader(`{"lon":-1,"lat":2}`), false, `"half":"west"`},

@@ -211,9 +211,8 @@ func (t *translating) list(codes []any) (Outputs, error) {
 			Restored:  r.Restored,
 			Fault:     r.Fault,
 		}
-		names := strings.Split(r.Name, "; ")
-		for k, became := range strings.Fields(r.Code) {
-			out[i].Became = append(out[i].Became, translatedCode{became, names[k]})
+		for _, v := range r.Versions {
+			out[i].Became = append(out[i].Became, translatedCode{v.Code, v.Name})
 		}
 	}
 	return Outputs{"translations": {Value: out}}, nil
