@@ -291,8 +291,12 @@ func moment(r Record, name string, in *time.Location) (*period, error) {
 	return &period{from: t, to: t}, nil
 }
 
-// dayIn returns midnight, in the time zone in, of the calendar day that t has in its own zone.
+// dayIn returns the first moment, in the time zone in, of the calendar day that t has in its own zone: midnight, or the
+// end of the gap if clocks are set forward at midnight.
 func dayIn(t time.Time, in *time.Location) time.Time {
 	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, in)
+	midnight := time.Date(y, m, d, 0, 0, 0, 0, in)
+	_, offset := midnight.Zone()
+	gap := time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() - midnight.Unix() - int64(offset)
+	return midnight.Add(time.Duration(gap) * time.Second)
 }

@@ -34,6 +34,9 @@ func parseTimestamp(s string) (time.Time, bool) {
 	if len(s) < len("2006-01-02T15:04:05Z") || s[13] != ':' || strings.ContainsRune(s, ',') {
 		return time.Time{}, false
 	}
+	if offset := s[len(s)-len("24:00"):]; offset[2] == ':' && (offset[:2] == "24" || offset[3:] == "60") {
+		return time.Time{}, false // package time accepts these
+	}
 	leap := s[17:19] == "60"
 	if leap {
 		s = s[:17] + "59" + s[19:]
