@@ -227,15 +227,28 @@ func (d *drawer) laid(l label, lines []textLine, at Point, r *style.Rules) *labe
 	return &l
 }
 
-// place draws the labels that have room. Labels of higher layers come first, then smaller keys, then larger areas.
+// place draws the labels that have room. Labels of higher layers come first, then those across the edges of a picture
+// with neighbours, then smaller keys, then larger areas. Pictures on both sides of an edge know the same labels across
+// it, but not all of those that these would give way to.
 func (d *drawer) place(labels []*label) {
 	order := slices.Clone(labels)
+	w, h := float32(d.Width), float32(d.Height)
+	edge := func(l *label) int {
+		across := func(low, high, size float32) bool { return low < 0 && high > 0 || low < size && high > size }
+		switch {
+		case d.Reach > 0 && across(l.low.X, l.high.X, w):
+			return 0
+		case d.Reach > 0 && across(l.low.Y, l.high.Y, h):
+			return 1
+		}
+		return 2
+	}
 	slices.SortStableFunc(order, func(a, b *label) int {
-		return cmp.Or(-cmp.Compare(a.layer, b.layer), cmp.Compare(a.key, b.key), -cmp.Compare(a.area, b.area))
+		return cmp.Or(-cmp.Compare(a.layer, b.layer), cmp.Compare(edge(a), edge(b)), cmp.Compare(a.key, b.key),
+			-cmp.Compare(a.area, b.area))
 	})
 	var taken boxes
 	shown := map[*label]bool{}
-	w, h := float32(d.Width), float32(d.Height)
 	for _, l := range order {
 		if d.Reach == 0 && (l.low.X < 0 || l.low.Y < 0 || l.high.X > w || l.high.Y > h) {
 			continue // it would be cut

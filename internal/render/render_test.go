@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
 	"io"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -201,6 +203,70 @@ func TestNeighbouringPicturesAgreeAboutLabels(t *testing.T) {
 				t.Fatalf("%v and %v at %d, %d", c, half, x, y)
 			}
 		}
+	}
+}
+
+// TestLabelsAcrossEdgesAreInBothPictures: in a crowd, where each label may displace others, none is cut at the edge of
+// a tile.
+func TestLabelsAcrossEdgesAreInBothPictures(t *testing.T) {
+	t.Parallel()
+	const side, reach, columns, rows = 256, 128, 3, 3
+	random := rand.New(rand.NewPCG(1, 2))
+	list := make([]render.Feature, 1500)
+	for i := range list {
+		name := fmt.Sprintf("Kommune %d.", i)
+		list[i] = render.Feature{ID: uint64(i), Kind: render.Points,
+			Parts: [][]render.Point{{{X: random.Float32()*side*(columns+1) - reach,
+				Y: random.Float32()*side*(rows+1) - reach}}},
+			Tags: []render.Tag{{Key: "name", Value: name}, {Key: "rank", Value: float64(random.IntN(1000))}}}
+	}
+	var texts [columns][rows]string
+	for x := range columns {
+		for y := range rows {
+			var moved []render.Feature
+			for _, f := range list {
+				p := f.Parts[0][0]
+				f.Parts = [][]render.Point{{{X: p.X - float32(side*x), Y: p.Y - float32(side*y)}}}
+				moved = append(moved, f)
+			}
+			d := drawn(t, &render.Map{Width: side, Height: side, Rules: rules(t, named), Reach: reach,
+				Sources: map[string][]render.Feature{"f": moved}})
+			b, err := d.AppendSVG(t.Context(), nil, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[x][y] = string(b)
+		}
+	}
+	across := 0
+	for i, f := range list {
+		p, name := f.Parts[0][0], fmt.Sprintf("Kommune %d.", i)
+		x, y := int(math.Floor(float64(p.X)/side)), int(math.Floor(float64(p.Y)/side))
+		near := func(v float32, within float64) bool {
+			return math.Abs(math.Remainder(float64(v), side)) < within
+		}
+		var one, two string
+		switch {
+		case p.X < 100 || p.Y < 100 || p.X > side*columns-100 || p.Y > side*rows-100:
+			continue
+		case near(p.X, 20) && !near(p.Y, 10):
+			at := int(math.Round(float64(p.X) / side))
+			one, two = texts[at-1][y], texts[at][y]
+		case near(p.Y, 4) && !near(p.X, 50):
+			at := int(math.Round(float64(p.Y) / side))
+			one, two = texts[x][at-1], texts[x][at]
+		default:
+			continue
+		}
+		if strings.Contains(one, name) != strings.Contains(two, name) {
+			t.Errorf("%s at %v is cut", name, p)
+		}
+		if strings.Contains(one, name) {
+			across++
+		}
+	}
+	if across < 10 {
+		t.Errorf("%d labels are across edges", across)
 	}
 }
 
