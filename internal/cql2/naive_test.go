@@ -176,7 +176,7 @@ func (g grower) condition(depth int) cql2.Expr {
 func TestRandomTreesAreReadAsTheyArePrinted(t *testing.T) {
 	t.Parallel()
 	g := grower{rand.New(rand.NewPCG(8, 1))}
-	for range 8000 {
+	for range 3000 {
 		e := g.condition(3)
 		text, doc := cql2.FormatText(e), cql2test.FormatJSON(e)
 		if len(text) > cql2.MaxBytes || len(doc) > cql2.MaxBytes {

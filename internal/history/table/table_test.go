@@ -211,6 +211,9 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%q: %d of %d columns, %d lines of %d rows", b, len(x.Columns), len(x.First), len(x.Lines),
 				len(x.Rows))
 		}
+		if len(x.Columns) > 20 { // the checks take the square of the columns
+			return
+		}
 		if !x.Has(x.Columns...) {
 			t.Errorf("%q: has no %q", b, x.Columns)
 		}
