@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/moment"
 	"grense/internal/store/sqlq"
 )
 
@@ -95,14 +96,14 @@ func valueOf(s string, json bool) any {
 	return s
 }
 
-// moment returns a timestamp column in the form of timestamp.
+// moment returns a timestamp column in the form of moment.Timestamp.
 func (b *batch) moment(r row, column int) any {
 	if !b.utf16 {
-		if s := plainStamp(b.text[:r.Start(column, b.text[:])]); s != "" {
+		if s := moment.PlainStamp(b.text[:r.Start(column, b.text[:])]); s != "" {
 			return s
 		}
 	}
-	return timestamp(r.Text(column))
+	return moment.Timestamp(r.Text(column))
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}

@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/cql2/fold"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/moment"
 	"grense/internal/store/sqlq"
 )
 
@@ -79,7 +80,7 @@ func validText(s string) string {
 
 // normalDate returns a date as "2006-01-02"; false if s is not a date.
 func normalDate(s string) (string, bool) {
-	t, ok := parseMoment(s)
+	t, ok := moment.Parse(s)
 	if !ok {
 		return "", false
 	}
@@ -89,7 +90,7 @@ func normalDate(s string) (string, bool) {
 // normalTime returns a timestamp in the form of sqlq.StampLayout; false if s is not a timestamp. Without a zone it is
 // UTC.
 func normalTime(s string) (string, bool) {
-	t, ok := parseMoment(s)
+	t, ok := moment.Parse(s)
 	if !ok {
 		return "", false
 	}

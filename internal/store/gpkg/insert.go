@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/moment"
 )
 
 // inserter appends rows to a table.
@@ -78,9 +79,9 @@ func storedText(s string, t cql2.Type) (any, error) {
 		return nil, fmt.Errorf("the text %q is not UTF-8", s)
 	}
 	if t == cql2.TypeDate || t == cql2.TypeTimestamp {
-		m, _, ok := plainMoment([]byte(s))
+		m, _, ok := moment.Plain([]byte(s))
 		if !ok {
-			m, ok = parseMoment(s)
+			m, ok = moment.Parse(s)
 		}
 		if !ok {
 			return nil, fmt.Errorf("%q is not a day or a moment", s)

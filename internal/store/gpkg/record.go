@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/moment"
 	"grense/internal/store/sqlq"
 )
 
@@ -179,18 +179,9 @@ func readValue(r row, i int, t cql2.Type) any {
 	case cql2.TypeBool:
 		return r.Bool(i)
 	case cql2.TypeTimestamp:
-		return timestamp(r.Text(i))
+		return moment.Timestamp(r.Text(i))
 	}
 	return r.Text(i)
-}
-
-// timestamp returns a stored timestamp in RFC 3339, UTC; nil if it is invalid.
-func timestamp(s string) any {
-	t, ok := parseMoment(s)
-	if !ok {
-		return nil
-	}
-	return t.UTC().Format(time.RFC3339Nano)
 }
 
 // exactInteger is the least integer that float64 may not represent exactly.

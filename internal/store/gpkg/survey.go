@@ -18,6 +18,7 @@ import (
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/moment"
 )
 
 // survey is the result of reading a whole layer. It is stored in the side file.
@@ -462,12 +463,12 @@ func (cs *columnSurvey) array(text []byte) {
 }
 
 func (cs *columnSurvey) moment(b []byte) {
-	t, layout, ok := plainMoment(b)
+	t, layout, ok := moment.Plain(b)
 	if !ok {
 		text := string(b)
-		if t, ok = parseMoment(text); ok {
+		if t, ok = moment.Parse(text); ok {
 			t = t.UTC()
-			layout = stampLayout(text, t)
+			layout = moment.Layout(text, t)
 		}
 	}
 	if !ok || t.Year() < 0 || t.Year() > 9999 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/moment"
 )
 
 // versionSurvey describes the columns that make rows versions of features.
@@ -102,12 +103,12 @@ func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, 
 		}
 		var s span
 		ok := false
-		if s.start, ok = parseMoment(r.Text(1)); !ok {
+		if s.start, ok = moment.Parse(r.Text(1)); !ok {
 			fault = cmp.Or(fault,
 				fmt.Sprintf("column %q of %q holds %q, which is no day or moment; each version needs its start",
 					v.Start, last, r.Text(1)))
 		}
-		if s.end, ok = parseMoment(r.Text(2)); !ok && !r.Null(2) {
+		if s.end, ok = moment.Parse(r.Text(2)); !ok && !r.Null(2) {
 			fault = cmp.Or(fault, fmt.Sprintf("column %q of %q holds %q, which is no day or moment", v.End,
 				last, r.Text(2)))
 		}

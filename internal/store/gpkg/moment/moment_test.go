@@ -1,6 +1,10 @@
-package gpkg
+package moment_test
 
-import "testing"
+import (
+	"testing"
+
+	"grense/internal/store/gpkg/moment"
+)
 
 func TestPlainMomentsAreReadAsAllOthers(t *testing.T) {
 	t.Parallel()
@@ -15,17 +19,18 @@ func TestPlainMomentsAreReadAsAllOthers(t *testing.T) {
 		"2024-02-29T23:59:59.000Z", "2024-02-29T23:50:00.120Z", "2024-02-29T23:59:50.100Z", "2024-02-29T00:00:00.000Z",
 		"0000-01-01T00:00:00Z",
 	} {
-		got, layout, ok := plainMoment([]byte(s))
+		got, layout, ok := moment.Plain([]byte(s))
 		if !ok {
-			continue // read by parseMoment
+			continue // read by Parse
 		}
 		plain++
-		want, valid := parseMoment(s)
-		if stamp := plainStamp([]byte(s)); stamp != "" && stamp != timestamp(s) || stamp == "" && layout != "" {
-			t.Errorf("%q is told as %q, want %q", s, stamp, timestamp(s))
+		want, valid := moment.Parse(s)
+		stamp := moment.PlainStamp([]byte(s))
+		if stamp != "" && stamp != moment.Timestamp(s) || stamp == "" && layout != "" {
+			t.Errorf("%q is told as %q, want %q", s, stamp, moment.Timestamp(s))
 		}
-		if !valid || !got.Equal(want) || layout != stampLayout(s, want) {
-			t.Errorf("%q: %v in %q, want %v (%t) in %q", s, got, layout, want, valid, stampLayout(s, want))
+		if !valid || !got.Equal(want) || layout != moment.Layout(s, want) {
+			t.Errorf("%q: %v in %q, want %v (%t) in %q", s, got, layout, want, valid, moment.Layout(s, want))
 		}
 	}
 	if plain != 10 {
@@ -37,13 +42,13 @@ func BenchmarkMoment(b *testing.B) {
 	const text = "2024-02-29T23:59:59.123Z"
 	b.Run("plain", func(b *testing.B) {
 		for b.Loop() {
-			plainMoment([]byte(text))
+			moment.Plain([]byte(text))
 		}
 	})
 	b.Run("any", func(b *testing.B) {
 		for b.Loop() {
-			t, _ := parseMoment(text)
-			stampLayout(text, t)
+			t, _ := moment.Parse(text)
+			moment.Layout(text, t)
 		}
 	})
 }

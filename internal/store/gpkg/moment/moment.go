@@ -1,4 +1,5 @@
-package gpkg
+// Package moment parses dates and timestamps in the forms in which GeoPackages contain them.
+package moment
 
 import (
 	"bytes"
@@ -6,9 +7,9 @@ import (
 	"time"
 )
 
-// momentLayouts are the forms in which GeoPackages contain dates and timestamps. OGC 12-128r18, table 1, defines the
+// layouts are the forms in which GeoPackages contain dates and timestamps. OGC 12-128r18, table 1, defines the
 // first and the fifth; other programs write the rest.
-var momentLayouts = [...]string{
+var layouts = [...]string{
 	"2006-01-02T15:04:05.999999999Z07:00",
 	"2006-01-02T15:04:05.999999999",
 	"2006-01-02 15:04:05.999999999Z07:00",
@@ -21,13 +22,13 @@ var momentLayouts = [...]string{
 	"2006/01/02 15:04:05.999999999",
 }
 
-// parseMoment parses a date or timestamp; without a zone it is UTC. Zones may be +01, +0100 or +01:00.
-func parseMoment(s string) (time.Time, bool) {
+// Parse parses a date or timestamp; without a zone it is UTC. Zones may be +01, +0100 or +01:00.
+func Parse(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) < len("2006-01-02") || len(s) > 40 {
 		return time.Time{}, false
 	}
-	for _, l := range momentLayouts {
+	for _, l := range layouts {
 		if t, err := time.Parse(l, s); err == nil {
 			return t, true
 		}
@@ -46,8 +47,8 @@ func parseMoment(s string) (time.Time, bool) {
 // them.
 var stampLayouts = [...]string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05"}
 
-// stampLayout returns the one of stampLayouts in which s is written, the text of t; "" if it is none of them.
-func stampLayout(s string, t time.Time) string {
+// Layout returns the one of stampLayouts in which s is written, the text of t; "" if it is none of them.
+func Layout(s string, t time.Time) string {
 	for _, l := range stampLayouts {
 		if len(l) == len(s) && t.Format(l) == s {
 			return l
@@ -56,9 +57,9 @@ func stampLayout(s string, t time.Time) string {
 	return ""
 }
 
-// plainMoment parses a date, or a timestamp in one of the first two stampLayouts, as our Writer stores them; ok is
-// false for anything else. It is a fast path for parseMoment (BenchmarkMoment).
-func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
+// Plain parses a date, or a timestamp in one of the first two stampLayouts, as our writer stores them; ok is false
+// for anything else. It is a fast path for Parse (BenchmarkMoment).
+func Plain(b []byte) (t time.Time, layout string, ok bool) {
 	if len(b) < len(time.DateOnly) || b[4] != '-' || b[7] != '-' {
 		return t, "", false
 	}
@@ -89,10 +90,9 @@ func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
 	return t, layout, t.Day() == day
 }
 
-// plainStamp returns the result of timestamp for a text that plainMoment can parse, else "". The result shares the
-// memory of b.
-func plainStamp(b []byte) string {
-	_, layout, ok := plainMoment(b)
+// PlainStamp returns the result of Timestamp for a text that Plain can parse, else "". The result shares the memory of b.
+func PlainStamp(b []byte) string {
+	_, layout, ok := Plain(b)
 	if !ok || layout == "" {
 		return ""
 	}
@@ -111,4 +111,13 @@ func digits(b []byte) (n int) {
 		n = 10*n + int(c-'0')
 	}
 	return n
+}
+
+// Timestamp returns a stored timestamp in RFC 3339, UTC; nil if it is invalid.
+func Timestamp(s string) any {
+	t, ok := Parse(s)
+	if !ok {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339Nano)
 }
