@@ -40,11 +40,13 @@ var may = map[string]string{
 	"internal/store/sqlq":     "internal/store internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb",
 	"internal/tempfile":       "",
 	"internal/store/gpkg/gpb": "internal/geo/crs internal/geo/wkb",
-	"internal/store/gpkg": "internal/cache internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/relate " +
-		"internal/geo/wkb internal/migrate internal/store internal/store/gpkg/gpb internal/store/gpkg/moment " +
-		"internal/store/sqlq internal/tempfile",
+	"internal/store/gpkg": "internal/cache internal/cql2 internal/geo/crs internal/geo/relate internal/geo/wkb " +
+		"internal/migrate internal/store internal/store/gpkg/gpb internal/store/gpkg/moment " +
+		"internal/store/gpkg/sqlite internal/store/sqlq internal/tempfile",
 	"internal/store/gpkg/moment": "",
-	"internal/state":             "internal/store",
+	"internal/store/gpkg/sqlite": "internal/cql2 internal/cql2/fold internal/store internal/store/gpkg/gpb " +
+		"internal/store/gpkg/moment internal/store/sqlq",
+	"internal/state": "internal/store",
 	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn internal/cache " +
 		"internal/store internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb",
 	"internal/store/postgis/catalog": "internal/store/postgis/conn internal/cql2 internal/geo/crs internal/store " +

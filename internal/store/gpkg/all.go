@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -19,15 +20,15 @@ func (qu *query) isAllOrNothing() bool {
 
 // allOrNothing reads matches by the access path with the fewest rows, up to one more than the limit, and sorts them
 // afterwards. It returns false if SQL cannot express the filter.
-func (qu *query) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) allOrNothing(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	sql, args, err := qu.allStatement(c)
 	if err != nil || sql == "" {
 		return false, err
 	}
-	read := func(fn func(row) error) error { return enough(c.query(sql, args, fn)) }
+	read := func(fn func(sqlite.Row) error) error { return sqlite.Enough(c.Query(sql, args, fn)) }
 	if qu.counts() {
 		numbers := func(fn func(numbered) error) error {
-			return read(func(r row) error { return fn(numbered{r.Int(0), r.Int(1)}) })
+			return read(func(r sqlite.Row) error { return fn(numbered{r.Int(0), r.Int(1)}) })
 		}
 		err = qu.allNumbers(numbers, p)
 	} else {
@@ -40,18 +41,18 @@ func (qu *query) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool
 }
 
 // allValues fills the page with the distinct rows of read, or sets more if they exceed the limit. read stops when its
-// function returns errEnough.
-func (qu *query) allValues(read func(func(row) error) error, p *store.Page) error {
+// function returns sqlite.ErrEnough.
+func (qu *query) allValues(read func(func(sqlite.Row) error) error, p *store.Page) error {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, concatenated; the last value of each row is its id
 	n := len(qu.keys)
 	var came idSet
-	err := read(func(r row) error {
+	err := read(func(r sqlite.Row) error {
 		if !came.add(qu.l, r, last) {
 			return nil
 		}
 		if qu.more = len(values) == qu.q.Limit*n; qu.more {
-			return errEnough
+			return sqlite.ErrEnough
 		}
 		for i := range n {
 			values = append(values, r.Any(i))
@@ -71,14 +72,6 @@ func (qu *query) allValues(read func(func(row) error) error, p *store.Page) erro
 		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.now}
 	}
 	return nil
-}
-
-// enough replaces errEnough by nil.
-func enough(err error) error {
-	if err == errEnough {
-		return nil
-	}
-	return err
 }
 
 // numbered is a row with an integer id and an integer sort key.
@@ -106,7 +99,7 @@ func (qu *query) allNumbers(read func(func(numbered) error) error, p *store.Page
 	g := gathered{most: qu.q.Limit, full: qu.q.Limit + 1}
 	err := read(func(x numbered) error {
 		if !g.add(x) {
-			return errEnough
+			return sqlite.ErrEnough
 		}
 		return nil
 	})
@@ -179,7 +172,7 @@ type idSet struct {
 }
 
 // add adds the id in column i. It returns false if the set has it already.
-func (s *idSet) add(l *layer, r row, i int) (added bool) {
+func (s *idSet) add(l *layer, r sqlite.Row, i int) (added bool) {
 	if l.text {
 		if s.texts == nil {
 			s.texts = map[string]struct{}{}
@@ -198,7 +191,7 @@ func (s *idSet) add(l *layer, r row, i int) (added bool) {
 
 // allStatement returns a statement that selects the sort keys and the ids of all matches, in any order and possibly
 // repeatedly; "" if SQL cannot express the filter.
-func (qu *query) allStatement(c *conn) (sql string, args []any, err error) {
+func (qu *query) allStatement(c *sqlite.Conn) (sql string, args []any, err error) {
 	q := &qu.q
 	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
 	if paths == nil {
@@ -209,7 +202,7 @@ func (qu *query) allStatement(c *conn) (sql string, args []any, err error) {
 		return "", nil, err
 	}
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
-	if d.All && d.Order != "" && quote(d.Key) == qu.l.key && len(q.SortBy) == 1 &&
+	if d.All && d.Order != "" && sqlite.Quote(d.Key) == qu.l.key && len(q.SortBy) == 1 &&
 		q.SortBy[0] == (store.Sort{Property: d.By}) {
 		sql, args = b.Text(d.Order, ", ", d.Owner).Add(d.Probe).SQL()
 		return sql, args, nil
@@ -227,7 +220,7 @@ func (qu *query) allStatement(c *conn) (sql string, args []any, err error) {
 // idsBy returns a statement that selects the ids of the rows of an access path.
 func (qu *query) idsBy(d sqlq.AccessPath) (sql string, args []any) {
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
-	if d.All && d.Key != "" && quote(d.Key) == qu.l.key {
+	if d.All && d.Key != "" && sqlite.Quote(d.Key) == qu.l.key {
 		b.Text(d.Owner).Add(d.Probe)
 	} else {
 		b.Text(qu.l.idExpr(alias)).Add(d.Join)
@@ -237,7 +230,7 @@ func (qu *query) idsBy(d sqlq.AccessPath) (sql string, args []any) {
 
 // cheapest returns the access path with the fewest rows. It counts the rows of each path up to a limit, and raises the
 // limit until a path has fewer.
-func cheapest(c *conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
+func cheapest(c *sqlite.Conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
 	if len(paths) == 1 || paths[0].Few {
 		return paths[0], nil
 	}
@@ -245,7 +238,7 @@ func cheapest(c *conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
 		for _, d := range paths {
 			sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").
 				Arg(most).Text(")").SQL()
-			n, err := c.one(sql, args...)
+			n, err := c.One(sql, args...)
 			if err != nil || n < most {
 				return d, err
 			}

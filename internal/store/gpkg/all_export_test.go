@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // ExplainAll is Explain of a question that wants all matches or none.
@@ -22,12 +23,12 @@ func (s *Store) AllOrNothingPlan(q store.Query) (plan []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.use(context.Background(), func(c *conn) error {
+	err = r.use(context.Background(), func(c *sqlite.Conn) error {
 		sql, args, err := qu.allStatement(c)
 		if err != nil || sql == "" {
 			return err
 		}
-		return c.query("EXPLAIN QUERY PLAN "+sql, args, func(r row) error {
+		return c.Query("EXPLAIN QUERY PLAN "+sql, args, func(r sqlite.Row) error {
 			plan = append(plan, r.Text(3))
 			return nil
 		})

@@ -7,6 +7,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -118,7 +119,7 @@ func createCollection(c *store.Collection) string {
 	for _, r := range c.Relations {
 		l.Add(r.Key, "INTEGER")
 	}
-	return "CREATE TABLE " + quote(c.Table) + " (" + l.String() + ")"
+	return "CREATE TABLE " + sqlite.Quote(c.Table) + " (" + l.String() + ")"
 }
 
 // createRelation returns the statement for the table of a relation. The owner column has no declared type, since the
@@ -130,5 +131,5 @@ func createRelation(r store.Relation) string {
 		l.Add(sub.Key, "INTEGER")
 	}
 	l.AddProperties(r.Columns)
-	return "CREATE TABLE " + quote(r.Table) + " (" + l.String() + ")"
+	return "CREATE TABLE " + sqlite.Quote(r.Table) + " (" + l.String() + ")"
 }

@@ -11,6 +11,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -152,13 +153,13 @@ func foldedOtherwise(ps []propertyDefinition, rs []relationDefinition) bool {
 }
 
 // readDefinitions returns the definitions by table name in lower case; none if Grense did not write the file.
-func readDefinitions(c *conn) (map[string]*definition, error) {
-	t, err := readTable(c, definitionTable)
+func readDefinitions(c *sqlite.Conn) (map[string]*definition, error) {
+	t, err := sqlite.ReadTable(c, definitionTable)
 	if err != nil || t == nil {
 		return nil, err
 	}
 	defs := map[string]*definition{}
-	err = c.query("SELECT id, definition FROM "+t.quoted()+" ORDER BY rowid", nil, func(r row) error {
+	err = c.Query("SELECT id, definition FROM "+t.Quoted()+" ORDER BY rowid", nil, func(r sqlite.Row) error {
 		d := &definition{}
 		if err := json.Unmarshal([]byte(r.Text(1)), d); err != nil {
 			return fmt.Errorf("gpkg: definition of collection %q: %w", r.Text(0), err)
@@ -192,7 +193,7 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 	l.Key.Property = d.Key.Property
 	for _, x := range d.Properties {
 		p, ok := x.property()
-		col, found := dr.table.column(p.Column)
+		col, found := dr.table.Column(p.Column)
 		if slices.Contains(dr.settings.HiddenColumns, p.Column) {
 			continue
 		}
@@ -200,7 +201,7 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 			dr.warn("property %q is left out: there is no column %q of type %q", x.Name, x.Column, x.Type)
 			continue
 		}
-		cs := dr.survey.Columns[col.name]
+		cs := dr.survey.Columns[col.Name]
 		if cs == nil { // the row id is not surveyed
 			cs = &columnSurvey{}
 		}
@@ -220,23 +221,23 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 }
 
 // addRelations creates the relations in the definition.
-func (d *draft) addRelations(c *conn, l *layer) (err error) {
+func (d *draft) addRelations(c *sqlite.Conn, l *layer) (err error) {
 	if d.own == nil {
 		return nil
 	}
 	l.Relations, l.source.Relations, err = d.relations(c, d.own.Relations, l.Key.Column)
 	if err == nil {
-		l.source.Leads, err = leads(c, d.table.name)
+		l.source.Leads, err = sqlite.Leads(c, d.table.Name)
 	}
 	return err
 }
 
-func (d *draft) relations(c *conn, defs []relationDefinition,
+func (d *draft) relations(c *sqlite.Conn, defs []relationDefinition,
 	key string) ([]store.Relation, map[string]*sqlq.Relation, error) {
 	var list []store.Relation
 	byName := map[string]*sqlq.Relation{}
 	for _, x := range defs {
-		t, err := readTable(c, x.Table)
+		t, err := sqlite.ReadTable(c, x.Table)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -244,27 +245,27 @@ func (d *draft) relations(c *conn, defs []relationDefinition,
 			d.warn("relation %q is left out: there is no table %q", x.Name, x.Table)
 			continue
 		}
-		rel := store.Relation{Name: x.Name, Table: t.name, Owner: x.Owner, Key: x.Key, Order: x.Order}
-		s := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}},
+		rel := store.Relation{Name: x.Name, Table: t.Name, Owner: x.Owner, Key: x.Key, Order: x.Order}
+		s := &sqlq.Relation{Source: sqlq.Source{Table: t.Quoted(), Fields: map[string]*sqlq.Field{}},
 			Owner: x.Owner, Key: x.Key}
 		if s.Key == "" {
 			s.Key = key
 		}
-		if _, ok := t.column(x.Order); ok && d.isReady() { // otherwise another program may have changed the rows
+		if _, ok := t.Column(x.Order); ok && d.isReady() { // otherwise another program may have changed the rows
 			s.Order = x.Order
 		}
-		if s.Indexed, err = indexedColumns(c, t.name); err != nil {
+		if s.Indexed, err = sqlite.IndexedColumns(c, t.Name); err != nil {
 			return nil, nil, err
 		}
 		for _, pd := range x.Columns {
 			p, ok := pd.property()
-			col, found := t.column(p.Column)
+			col, found := t.Column(p.Column)
 			if !ok || !found {
 				d.warn("column %q of relation %q is left out: there is none of type %q", pd.Column, x.Name, pd.Type)
 				continue
 			}
-			f := &sqlq.Field{Column: col.name, Type: p.Type, Nulls: true}
-			if p.Type == cql2.TypeDate && !strings.EqualFold(col.declared, columnType(p.Type)) {
+			f := &sqlq.Field{Column: col.Name, Type: p.Type, Nulls: true}
+			if p.Type == cql2.TypeDate && !strings.EqualFold(col.Declared, columnType(p.Type)) {
 				f.Normal = sqlq.NormalDate // our Writer stores dates in the normal form
 			}
 			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev,
@@ -279,43 +280,4 @@ func (d *draft) relations(c *conn, defs []relationDefinition,
 		byName[x.Name] = s
 	}
 	return list, byName, nil
-}
-
-// indexedColumns returns the first columns of all indexes of a table over all rows, including those that SQLite creates
-// for constraints.
-func indexedColumns(c *conn, table string) (map[string]bool, error) {
-	m := map[string]bool{}
-	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM `+
-		`pragma_index_list(?1, 'main') AS i WHERE NOT i.partial`,
-		[]any{table}, func(r row) error {
-			m[r.Text(0)] = true // "" for an expression, which matches no column
-			return nil
-		})
-	return m, err
-}
-
-// leads returns for each first column the first index of a table that covers all rows.
-func leads(c *conn, table string) (map[string]string, error) {
-	m := map[string]string{}
-	s, err := c.schema()
-	if err != nil {
-		return nil, err
-	}
-	names := s.indexes[lowered(table)]
-	if len(names) == 0 {
-		return m, nil
-	}
-	first := map[string]string{} // first column by index
-	err = c.query(`SELECT i.name, (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0) FROM `+
-		`pragma_index_list(?) AS i WHERE NOT i.partial`,
-		[]any{table}, func(r row) error {
-			first[r.Text(0)] = r.Text(1)
-			return nil
-		})
-	for _, name := range names {
-		if column, whole := first[name]; whole {
-			m[column] = name
-		}
-	}
-	return m, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // SettleAfter sets how long a file must have been left alone before its stamp is trusted.
@@ -48,10 +49,10 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 	}
 	qu.compile()
 	l := qu.l
-	err = r.use(context.Background(), func(c *conn) error {
+	err = r.use(context.Background(), func(c *sqlite.Conn) error {
 		qu.table = l.source.Table
 		explain := func(sql string, args []any) (plan []string, err error) {
-			err = c.query("EXPLAIN QUERY PLAN "+sql, args, func(r row) error {
+			err = c.Query("EXPLAIN QUERY PLAN "+sql, args, func(r sqlite.Row) error {
 				plan = append(plan, r.Text(3))
 				return nil
 			})
@@ -109,7 +110,9 @@ func (s *Store) Numbers(ctx context.Context, sql string, fn func(int64) error) e
 		return err
 	}
 	defer r.release()
-	return r.use(ctx, func(c *conn) error { return c.query(sql, nil, func(row row) error { return fn(row.Int(0)) }) })
+	return r.use(ctx, func(c *sqlite.Conn) error {
+		return c.Query(sql, nil, func(row sqlite.Row) error { return fn(row.Int(0)) })
+	})
 }
 
 // Packed reports whether the properties of a collection are in a file of records.

@@ -13,6 +13,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/moment"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -54,7 +55,7 @@ type knownText struct {
 
 // known returns a text, date or JSON column as a value of type t. It reads the column from SQLite only once, since that
 // is most of the cost of short texts.
-func (b *batch) known(r row, column int, t cql2.Type) any {
+func (b *batch) known(r sqlite.Row, column int, t cql2.Type) any {
 	n := 0
 	if !b.utf16 {
 		n = r.Start(column, b.text[:])
@@ -97,7 +98,7 @@ func valueOf(s string, json bool) any {
 }
 
 // moment returns a timestamp column in the form of moment.Timestamp.
-func (b *batch) moment(r row, column int) any {
+func (b *batch) moment(r sqlite.Row, column int) any {
 	if !b.utf16 {
 		if s := moment.PlainStamp(b.text[:r.Start(column, b.text[:])]); s != "" {
 			return s
@@ -145,8 +146,8 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 			if err := fn(&feature); err != nil {
 				return err
 			}
-			if i%rowsPerSlice == rowsPerSlice-1 {
-				f.turn = yieldAfter(f.turn)
+			if i%sqlite.RowsPerSlice == sqlite.RowsPerSlice-1 {
+				f.turn = sqlite.YieldAfter(f.turn)
 			}
 		}
 		switch {
@@ -180,7 +181,7 @@ func (x *rowsReader) read(ctx context.Context, rows []store.Row) (rev uint64, n 
 		}
 		x.records = nil
 	}
-	err = x.r.use(ctx, func(c *conn) (err error) {
+	err = x.r.use(ctx, func(c *sqlite.Conn) (err error) {
 		if rev, err = x.r.revOf(ctx, c); err == nil {
 			n, missing, err = x.f.read(c, x.b, rev, rows)
 		}
@@ -224,7 +225,7 @@ type fetcher struct {
 	numbered string        // beginning of statements that also select the id, as the last column; "" if ids are texts
 	run      string        // selects features in a range of ids; "" if ids are texts
 	version  []*sqlq.Field // of versions: the properties in the id of the feature or the version, in the last columns
-	turn     time.Time     // start of the time slice; see yieldAfter
+	turn     time.Time     // start of the time slice; see sqlite.YieldAfter
 }
 
 func newFetcher(l *layer, want store.Want) (*fetcher, error) {
@@ -266,7 +267,7 @@ func (f *fetcher) statements() {
 		cols = append(cols, selectExpr(alias, x))
 	}
 	if f.geometry {
-		cols = append(cols, alias+"."+quote(l.Geometry.Column))
+		cols = append(cols, alias+"."+sqlite.Quote(l.Geometry.Column))
 	} else {
 		cols = append(cols, "NULL")
 	}
@@ -286,7 +287,7 @@ const shortRun = 8
 
 // readRun reads the first rows into b with one query, as long as their ids are consecutive and exist in the revision
 // rev. It returns 0 if fewer than shortRun ids are consecutive.
-func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n int, err error) {
+func (f *fetcher) readRun(c *sqlite.Conn, b *batch, rev uint64, rows []store.Row) (n int, err error) {
 	if f.run == "" {
 		return 0, nil
 	}
@@ -304,28 +305,25 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 		return 0, nil
 	}
 	at := 1 + len(f.fields) + len(f.version)
-	err = c.query(f.run, []any{first, first + int64(long) - 1}, func(r row) error {
+	err = c.Query(f.run, []any{first, first + int64(long) - 1}, func(r sqlite.Row) error {
 		if r.Int(at) != first+int64(n) {
-			return errEnough
+			return sqlite.ErrEnough
 		}
 		f.append(b, r)
 		if n++; len(b.wkb) >= batchBytes {
-			return errEnough
+			return sqlite.ErrEnough
 		}
 		return nil
 	})
-	if err == errEnough {
-		err = nil
-	}
-	return n, err
+	return n, sqlite.Enough(err)
 }
 
 // read fills b with the first n of rows, which exist in the revision rev. missing means that the next row does not
 // exist, or not in that revision.
-func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
+func (f *fetcher) read(c *sqlite.Conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
 	f.statements()
-	b.utf16 = c.encoding != utf8Texts
+	b.utf16 = c.Encoding != sqlite.UTF8
 	if n, err := f.readRun(c, b, rev, rows); n > 0 || err != nil {
 		return n, false, err
 	}
@@ -333,7 +331,7 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 		key, ok := f.l.idValues(x.ID)
 		there := false
 		if ok && (x.Rev == 0 || x.Rev == rev) {
-			err := c.query(f.sql, key, func(r row) error {
+			err := c.Query(f.sql, key, func(r sqlite.Row) error {
 				there = true
 				f.append(b, r)
 				return nil
@@ -348,15 +346,15 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 		if n++; n == f.batchRows() || len(b.wkb) >= batchBytes {
 			break
 		}
-		if n%rowsPerSlice == 0 {
-			f.turn = yieldAfter(f.turn)
+		if n%sqlite.RowsPerSlice == 0 {
+			f.turn = sqlite.YieldAfter(f.turn)
 		}
 	}
 	return n, false, nil
 }
 
 // value returns a column as a value of type t.
-func (b *batch) value(r row, column int, t cql2.Type) any {
+func (b *batch) value(r sqlite.Row, column int, t cql2.Type) any {
 	switch t {
 	case cql2.TypeText, cql2.TypeDate, cql2.TypeJSON, cql2.TypeTimestamp:
 	default:
@@ -367,9 +365,9 @@ func (b *batch) value(r row, column int, t cql2.Type) any {
 		return v
 	}
 	switch k := r.Kind(column); {
-	case k == kindText && t == cql2.TypeTimestamp:
+	case k == sqlite.KindText && t == cql2.TypeTimestamp:
 		return b.moment(r, column)
-	case k == kindText:
+	case k == sqlite.KindText:
 		return b.known(r, column, t)
 	}
 	v := readValue(r, column, t)
@@ -388,9 +386,9 @@ func integerNumber(n int64) any {
 	return store.JSON(digits)
 }
 
-func (f *fetcher) append(b *batch, r row) {
+func (f *fetcher) append(b *batch, r sqlite.Row) {
 	last := len(f.fields) - 1
-	if f.geometry && r.Kind(last+1) == kindBlob {
+	if f.geometry && r.Kind(last+1) == sqlite.KindBlob {
 		b.blob = r.Bytes(last+1, b.blob)
 		wkb, _, _ := gpb.Read(b.blob)
 		b.wkb = append(b.wkb, wkb...)

@@ -10,6 +10,7 @@ import (
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/tempfile"
 )
 
@@ -36,7 +37,7 @@ func (w *Writer) finish(t *target) error {
 		}
 	}
 	if !w.dated.IsZero() {
-		if err := w.c.exec("UPDATE gpkg_contents SET last_change = ? WHERE table_name = ?",
+		if err := w.c.Exec("UPDATE gpkg_contents SET last_change = ? WHERE table_name = ?",
 			w.dated.UTC().Format("2006-01-02T15:04:05.000Z"), c.Table); err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func (w *Writer) markJSON(c *store.Collection) error {
 		if !isJSON(p) {
 			continue
 		}
-		if err := w.c.exec("INSERT OR REPLACE INTO gpkg_data_columns (table_name, column_name, "+
+		if err := w.c.Exec("INSERT OR REPLACE INTO gpkg_data_columns (table_name, column_name, "+
 			"mime_type) VALUES (?, ?, ?)", c.Table, p.Column, jsonType); err != nil {
 			return err
 		}
@@ -100,9 +101,10 @@ func (w *Writer) versionIndex(c *store.Collection) error {
 	var columns []string
 	for _, n := range [...]string{c.Versions.ID, c.Versions.Start, c.Versions.End} {
 		p, _ := c.Find(n)
-		columns = append(columns, quote(p.Column))
+		columns = append(columns, sqlite.Quote(p.Column))
 	}
-	return w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+c.Table+"_versions") + " ON " + quote(c.Table) +
+	return w.c.Exec("CREATE INDEX IF NOT EXISTS " + sqlite.Quote("index_"+c.Table+"_versions") + " ON " +
+		sqlite.Quote(c.Table) +
 		" (" + strings.Join(columns, ", ") + ")")
 }
 
@@ -110,26 +112,28 @@ func (w *Writer) versionIndex(c *store.Collection) error {
 func (w *Writer) buildIndex(t *target) error {
 	name, col := t.c.Table, t.c.Geometry.Column
 	tree := "rtree_" + name + "_" + col
-	if err := w.c.exec("CREATE VIRTUAL TABLE " + quote(tree) + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+	if err := w.c.Exec("CREATE VIRTUAL TABLE " + sqlite.Quote(tree) +
+		" USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
 		return err
 	}
 	all := wkb.EmptyBound()
 	var buf []byte
 	cells := tempfile.NewSorter(filepath.Dir(w.path), packMost, byColumn)
 	defer cells.Close()
-	err := w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
-		if r.Null(1) {
+	err := w.c.Query("SELECT "+t.rowid+", "+sqlite.Quote(col)+" FROM "+sqlite.Quote(name), nil,
+		func(r sqlite.Row) error {
+			if r.Null(1) {
+				return nil
+			}
+			buf = r.Bytes(1, buf)
+			_, in, state := gpb.Read(buf)
+			if state != gpb.Fine {
+				return nil
+			}
+			all = all.Union(in.Bound)
+			cells.Add(newPackCell(r.Int(0), in.Bound))
 			return nil
-		}
-		buf = r.Bytes(1, buf)
-		_, in, state := gpb.Read(buf)
-		if state != gpb.Fine {
-			return nil
-		}
-		all = all.Union(in.Bound)
-		cells.Add(newPackCell(r.Int(0), in.Bound))
-		return nil
-	})
+		})
 	if err == nil {
 		err = w.packTree(tree, cells)
 	}
@@ -137,18 +141,18 @@ func (w *Writer) buildIndex(t *target) error {
 		return err
 	}
 	if !all.IsEmpty() {
-		err := w.c.exec("UPDATE gpkg_contents SET min_x = ?, min_y = ?, max_x = ?, max_y = ? WHERE table_name = ?",
+		err := w.c.Exec("UPDATE gpkg_contents SET min_x = ?, min_y = ?, max_x = ?, max_y = ? WHERE table_name = ?",
 			all.Min[0], all.Min[1], all.Max[0], all.Max[1], name)
 		if err != nil {
 			return err
 		}
 	}
 	for _, sql := range indexTriggers(name, col, t.rowid) {
-		if err := w.c.exec(sql); err != nil {
+		if err := w.c.Exec(sql); err != nil {
 			return err
 		}
 	}
-	return w.c.exec(`INSERT INTO gpkg_extensions (table_name, column_name, extension_name, definition, scope)
+	return w.c.Exec(`INSERT INTO gpkg_extensions (table_name, column_name, extension_name, definition, scope)
 		VALUES (?, ?, 'gpkg_rtree_index', 'http://www.geopackage.org/spec120/#extension_rtree', 'write-only')`, name,
 		col)
 }
@@ -157,15 +161,17 @@ func (w *Writer) buildIndex(t *target) error {
 // GeoPackage writer must provide.
 func indexTriggers(table, column, id string) []string {
 	tree := "rtree_" + table + "_" + column
-	named := func(suffix string) string { return quote(tree + suffix) }
-	replace := strings.NewReplacer("<t>", quote(table), "<c>", quote(column), "<i>", id, "<tree>", quote(tree),
+	named := func(suffix string) string { return sqlite.Quote(tree + suffix) }
+	replace := strings.NewReplacer("<t>", sqlite.Quote(table), "<c>", sqlite.Quote(column), "<i>", id, "<tree>",
+		sqlite.Quote(tree),
 		"<insert>", named("_insert"), "<update1>", named("_update1"), "<update2>", named("_update2"), "<update3>",
 		named("_update3"),
 		"<update4>", named("_update4"), "<delete>", named("_delete"),
-		"<row>", "(NEW."+id+", ST_MinX(NEW."+quote(column)+"), ST_MaxX(NEW."+quote(column)+"), ST_MinY(NEW."+
-			quote(column)+"), ST_MaxY(NEW."+quote(column)+"))",
-		"<shape>", "(NEW."+quote(column)+" NOTNULL AND NOT ST_IsEmpty(NEW."+quote(column)+"))",
-		"<none>", "(NEW."+quote(column)+" ISNULL OR ST_IsEmpty(NEW."+quote(column)+"))")
+		"<row>",
+		"(NEW."+id+", ST_MinX(NEW."+sqlite.Quote(column)+"), ST_MaxX(NEW."+sqlite.Quote(column)+"), ST_MinY(NEW."+
+			sqlite.Quote(column)+"), ST_MaxY(NEW."+sqlite.Quote(column)+"))",
+		"<shape>", "(NEW."+sqlite.Quote(column)+" NOTNULL AND NOT ST_IsEmpty(NEW."+sqlite.Quote(column)+"))",
+		"<none>", "(NEW."+sqlite.Quote(column)+" ISNULL OR ST_IsEmpty(NEW."+sqlite.Quote(column)+"))")
 	templates := []string{
 		`CREATE TRIGGER <insert> AFTER INSERT ON <t> WHEN <shape> BEGIN INSERT OR REPLACE INTO <tree> VALUES ` +
 			`<row>; END`,
@@ -189,25 +195,27 @@ func indexTriggers(table, column, id string) []string {
 // countFeatures stores the number of features in the table that GDAL uses, and creates GDAL's triggers for it.
 func (w *Writer) countFeatures(t *target) error {
 	name := t.c.Table
-	listed, err := w.c.one("SELECT count(*) FROM gpkg_contents WHERE table_name = ?", name)
+	listed, err := w.c.One("SELECT count(*) FROM gpkg_contents WHERE table_name = ?", name)
 	if err != nil || listed == 0 {
 		return err
 	}
-	have, err := readTable(w.c, "gpkg_ogr_contents")
+	have, err := sqlite.ReadTable(w.c, "gpkg_ogr_contents")
 	if err != nil || have == nil {
 		return err
 	}
 	text := "'" + strings.ReplaceAll(name, "'", "''") + "'" // a table name; triggers have no parameters
 	for _, sql := range [...]string{
-		"INSERT OR REPLACE INTO gpkg_ogr_contents SELECT " + text + ", count(*) FROM " + quote(name),
-		"CREATE TRIGGER " + quote("trigger_insert_feature_count_"+name) + " AFTER INSERT ON " + quote(name) +
+		"INSERT OR REPLACE INTO gpkg_ogr_contents SELECT " + text + ", count(*) FROM " + sqlite.Quote(name),
+		"CREATE TRIGGER " + sqlite.Quote("trigger_insert_feature_count_"+name) + " AFTER INSERT ON " +
+			sqlite.Quote(name) +
 			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count + 1 WHERE lower(table_name) = lower(" +
 			text + "); END",
-		"CREATE TRIGGER " + quote("trigger_delete_feature_count_"+name) + " AFTER DELETE ON " + quote(name) +
+		"CREATE TRIGGER " + sqlite.Quote("trigger_delete_feature_count_"+name) + " AFTER DELETE ON " +
+			sqlite.Quote(name) +
 			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count - 1 WHERE lower(table_name) = lower(" +
 			text + "); END",
 	} {
-		if err := w.c.exec(sql); err != nil {
+		if err := w.c.Exec(sql); err != nil {
 			return err
 		}
 	}
@@ -217,11 +225,11 @@ func (w *Writer) countFeatures(t *target) error {
 // dropDerived removes what finish has built, before rows are written again.
 func (w *Writer) dropDerived(table string) error {
 	var drop []string
-	err := w.c.query(
+	err := w.c.Query(
 		`SELECT type, name FROM sqlite_schema WHERE (type = 'trigger' AND lower(tbl_name) = lower(?1) AND (name LIKE 'rtree%' OR name LIKE 'trigger%'
 		OR name LIKE 'gpkg%')) OR (type = 'table' AND lower(name) IN (SELECT lower('rtree_' || table_name || '_' || column_name) FROM gpkg_geometry_columns
-		WHERE lower(table_name) = lower(?1)))`, []any{table}, func(r row) error {
-			drop = append(drop, "DROP "+strings.ToUpper(r.Text(0))+" "+quote(r.Text(1)))
+		WHERE lower(table_name) = lower(?1)))`, []any{table}, func(r sqlite.Row) error {
+			drop = append(drop, "DROP "+strings.ToUpper(r.Text(0))+" "+sqlite.Quote(r.Text(1)))
 			return nil
 		})
 	if err != nil {
@@ -231,12 +239,12 @@ func (w *Writer) dropDerived(table string) error {
 		return err
 	}
 	for _, t := range [...]string{"gpkg_extensions", "gpkg_ogr_contents", "gpkg_data_columns"} {
-		if have, err := readTable(w.c, t); err != nil {
+		if have, err := sqlite.ReadTable(w.c, t); err != nil {
 			return err
 		} else if have == nil {
 			continue
 		}
-		if err := w.c.exec("DELETE FROM "+t+" WHERE lower(table_name) = lower(?)", table); err != nil {
+		if err := w.c.Exec("DELETE FROM "+t+" WHERE lower(table_name) = lower(?)", table); err != nil {
 			return err
 		}
 	}
@@ -253,8 +261,8 @@ func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) err
 				if col == "" {
 					continue
 				}
-				if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+table+"_"+col) + " ON " +
-					quote(table) + " (" + quote(col) + ")"); err != nil {
+				if err := w.c.Exec("CREATE INDEX IF NOT EXISTS " + sqlite.Quote("index_"+table+"_"+col) + " ON " +
+					sqlite.Quote(table) + " (" + sqlite.Quote(col) + ")"); err != nil {
 					return err
 				}
 			}
@@ -275,8 +283,8 @@ func (w *Writer) gram(table string, s store.Search) error {
 		return nil
 	}
 	w.filled[s.Gram] = true
-	name := quote(s.Gram)
-	have, err := readTable(w.c, s.Gram)
+	name := sqlite.Quote(s.Gram)
+	have, err := sqlite.ReadTable(w.c, s.Gram)
 	if err != nil {
 		return err
 	}
@@ -286,26 +294,27 @@ func (w *Writer) gram(table string, s store.Search) error {
 		}
 	}
 	if have == nil && s.Texts != "" {
-		if err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) +
+		if err := w.c.Exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + sqlite.Quote(s.Norm) +
 			", content='', columnsize=0, detail=none, tokenize='trigram')"); err != nil {
 			return err
 		}
 	} else if have == nil {
 		text := "'" + strings.ReplaceAll(table, "'", "''") + "'"
-		err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content=" + text +
+		err := w.c.Exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + sqlite.Quote(s.Norm) + ", content=" + text +
 			", content_rowid='rowid', columnsize=0, tokenize='trigram')")
 		if err != nil {
 			return err
 		}
 	}
 	if s.Texts == "" {
-		return w.c.exec("INSERT INTO " + name + "(" + name + ") VALUES ('rebuild')")
+		return w.c.Exec("INSERT INTO " + name + "(" + name + ") VALUES ('rebuild')")
 	}
-	texts, norm := quote(s.Texts), quote(s.Norm)
+	texts, norm := sqlite.Quote(s.Texts), sqlite.Quote(s.Norm)
 	return w.runAll([]string{
 		"INSERT INTO " + name + "(" + name + ") VALUES ('delete-all')",
 		"DELETE FROM " + texts,
-		"INSERT INTO " + texts + " (" + norm + ") SELECT DISTINCT " + norm + " FROM " + quote(table) + " WHERE " +
+		"INSERT INTO " + texts + " (" + norm + ") SELECT DISTINCT " + norm + " FROM " + sqlite.Quote(table) +
+			" WHERE " +
 			norm + " IS NOT NULL ORDER BY " + norm,
 		"INSERT INTO " + name + " (rowid, " + norm + ") SELECT rowid, " + norm + " FROM " + texts + " ORDER BY rowid",
 	})
@@ -313,19 +322,20 @@ func (w *Writer) gram(table string, s store.Search) error {
 
 // makeTexts creates a table of distinct texts if necessary.
 func (w *Writer) makeTexts(s store.Search) error {
-	have, err := readTable(w.c, s.Texts)
+	have, err := sqlite.ReadTable(w.c, s.Texts)
 	if err != nil || have != nil {
 		return err
 	}
-	return w.c.exec("CREATE TABLE " + quote(s.Texts) + " (id INTEGER PRIMARY KEY NOT NULL, " + quote(s.Norm) +
+	return w.c.Exec("CREATE TABLE " + sqlite.Quote(s.Texts) + " (id INTEGER PRIMARY KEY NOT NULL, " +
+		sqlite.Quote(s.Norm) +
 		" TEXT NOT NULL)")
 }
 
 func (w *Writer) relationIndexes(t *target, rs []store.Relation) error {
 	for _, r := range rs {
 		if t.isMade(r.Table) {
-			if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+r.Table+"_"+r.Owner) + " ON " +
-				quote(r.Table) + " (" + quote(r.Owner) + ")"); err != nil {
+			if err := w.c.Exec("CREATE INDEX IF NOT EXISTS " + sqlite.Quote("index_"+r.Table+"_"+r.Owner) + " ON " +
+				sqlite.Quote(r.Table) + " (" + sqlite.Quote(r.Owner) + ")"); err != nil {
 				return err
 			}
 		}

@@ -26,6 +26,7 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // Options configure how a file is opened. DataDir is required; the rest may be zero.
@@ -114,8 +115,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.ViewTimeout == 0 {
 		o.ViewTimeout = 30 * time.Second
 	}
-	if o.ViewRow <= 0 || o.ViewRow > maxValue {
-		o.ViewRow = maxValue
+	if o.ViewRow <= 0 || o.ViewRow > sqlite.MaxValue {
+		o.ViewRow = sqlite.MaxValue
 	}
 	if o.TypeAhead == 0 {
 		o.TypeAhead = 96 << 20
@@ -224,8 +225,8 @@ func (s *Store) Connections() store.Connections {
 	c := store.Connections{Limit: s.options.MaxConns}
 	if r, err := s.acquire(); err == nil {
 		defer r.release()
-		c.Idle = len(r.pool.turns)
-		c.InUse = max(0, len(r.pool.all)-c.Idle)
+		all, idle := r.pool.Size()
+		c.Idle, c.InUse = idle, max(0, all-idle)
 	}
 	return c
 }
@@ -237,8 +238,8 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	defer r.release()
-	return r.explain(r.signs.use(ctx, func(c *conn) error {
-		_, err := c.one("PRAGMA main.schema_version")
+	return r.explain(r.signs.Use(ctx, func(c *sqlite.Conn) error {
+		_, err := c.One("PRAGMA main.schema_version")
 		return err
 	}))
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // isByIDs reports whether a query selects all rows in the order by id.
@@ -42,12 +43,12 @@ func (qu *query) idsCost() store.Cost {
 }
 
 // byIDs fills the page from the ids in memory.
-func (qu *query) byIDs(_ context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) byIDs(_ context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	ids := qu.rev.ids(qu.l)
 	if ids == nil {
 		return false, nil
 	}
-	if same, err := c.unchanged(); err != nil || !same {
+	if same, err := c.Unchanged(); err != nil || !same {
 		return false, err
 	}
 	qu.pageOf(ids, p)
@@ -140,7 +141,7 @@ func (x *rowIDs) place(id any) (int, bool) {
 }
 
 // add appends the id of the next row. It fails if the ids are not ascending texts or integers.
-func (x *rowIDs) add(r row, text bool) error {
+func (x *rowIDs) add(r sqlite.Row, text bool) error {
 	if r.Null(0) {
 		return errNoRoom
 	}
@@ -196,12 +197,12 @@ func (r *revision) hasIDs(l *layer) bool {
 // makeIDs reads the ids of a layer and caches them. It fails if they do not fit.
 func (r *revision) makeIDs(l *layer) error {
 	ids := &rowIDs{}
-	err := r.use(context.Background(), func(c *conn) error {
-		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+	err := r.use(context.Background(), func(c *sqlite.Conn) error {
+		if same, err := c.Unchanged(); err != nil || !same || c.Encoding != sqlite.UTF8 {
 			return errors.Join(err, errNoRoom)
 		}
 		table, id := l.source.Table, l.idExpr(alias)
-		return c.query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error {
+		return c.Query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row sqlite.Row) error {
 			return ids.add(row, l.text)
 		})
 	})

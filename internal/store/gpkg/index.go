@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -51,16 +52,16 @@ func indexTable(n int) string { return "i" + strconv.Itoa(n) }
 
 // readIndex opens and verifies an index file.
 func readIndex(path string, number int) (*indexFile, error) {
-	c, err := openConn(path, immutable)
+	c, err := sqlite.Open(path, sqlite.Immutable)
 	if err != nil {
 		return nil, err
 	}
 	f := &indexFile{path: path, number: number, tables: map[string]int{}}
-	err = c.query("SELECT n, name FROM tables", nil, func(r row) error {
+	err = c.Query("SELECT n, name FROM tables", nil, func(r sqlite.Row) error {
 		f.tables[r.Text(1)] = int(r.Int(0))
 		return nil
 	})
-	return f, errors.Join(err, c.close())
+	return f, errors.Join(err, c.Close())
 }
 
 // indexes manages the index files for a version of the source.
@@ -108,25 +109,25 @@ func newIndexes(dir string, src source, version string, limit int64) *indexes {
 }
 
 // attach attaches the current index file to an idle connection. If the file has disappeared, it is no longer used.
-func (x *indexes) attach(c *conn) error {
-	f := x.file.Load()
-	if c.index == f {
+func (x *indexes) attach(c *sqlite.Conn) error {
+	f, s := x.file.Load(), sessionOf(c)
+	if s.index == f {
 		return nil
 	}
-	if c.index != nil {
-		if err := c.exec("DETACH idx"); err != nil {
+	if s.index != nil {
+		if err := c.Exec("DETACH idx"); err != nil {
 			return err
 		}
-		c.index = nil
+		s.index = nil
 	}
 	if f == nil {
 		return nil
 	}
-	if err := c.attach(f.path, "idx"); err != nil {
+	if err := c.Attach(f.path, "idx"); err != nil {
 		x.file.CompareAndSwap(f, nil)
 		return nil
 	}
-	c.index = f
+	s.index = f
 	return nil
 }
 
@@ -243,46 +244,46 @@ func copyIndex(dst, src string) error {
 
 // add adds a table to a file. It returns errNoRoom if the table does not fit or its values cannot be indexed.
 func (x *indexes) add(r *revision, path, name string, t indexed) error {
-	w, err := openConn(path, readWrite)
+	w, err := sqlite.Open(path, sqlite.ReadWrite)
 	if err != nil {
 		return err
 	}
 	for _, sql := range [...]string{
-		"PRAGMA encoding='" + utf8Texts + "'", "PRAGMA journal_mode=MEMORY", "PRAGMA synchronous=OFF",
+		"PRAGMA encoding='" + sqlite.UTF8 + "'", "PRAGMA journal_mode=MEMORY", "PRAGMA synchronous=OFF",
 		"PRAGMA cache_size=-4096", "BEGIN", // rows are written in order
 		"CREATE TABLE IF NOT EXISTS tables (n INTEGER PRIMARY KEY, name TEXT NOT NULL)",
 	} {
-		if err := w.exec(sql); err != nil {
-			return errors.Join(err, w.close())
+		if err := w.Exec(sql); err != nil {
+			return errors.Join(err, w.Close())
 		}
 	}
-	err = r.use(context.Background(), func(c *conn) error {
-		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+	err = r.use(context.Background(), func(c *sqlite.Conn) error {
+		if same, err := c.Unchanged(); err != nil || !same || c.Encoding != sqlite.UTF8 {
 			return errors.Join(err, errNoRoom)
 		}
 		return x.fill(r, c, w, name, t)
 	})
 	if err == nil {
-		err = w.exec("COMMIT")
+		err = w.Exec("COMMIT")
 	}
-	return errors.Join(err, w.close())
+	return errors.Join(err, w.Close())
 }
 
 // fill writes a table with the rows that c reads.
-func (x *indexes) fill(r *revision, c, w *conn, name string, t indexed) error {
-	if err := w.exec("INSERT INTO tables (name) VALUES (?)", name); err != nil {
+func (x *indexes) fill(r *revision, c, w *sqlite.Conn, name string, t indexed) error {
+	if err := w.Exec("INSERT INTO tables (name) VALUES (?)", name); err != nil {
 		return err
 	}
-	n, err := w.one("SELECT last_insert_rowid()")
+	n, err := w.One("SELECT last_insert_rowid()")
 	if err != nil {
 		return err
 	}
 	create, insert, query := t.statements(indexTable(int(n)))
-	if err := w.exec(create); err != nil {
+	if err := w.Exec(create); err != nil {
 		return err
 	}
 	rows := 0
-	err = c.query(query, nil, func(row row) error {
+	err = c.Query(query, nil, func(row sqlite.Row) error {
 		if rows++; rows&4095 == 0 {
 			if err := x.fits(r, w); err != nil {
 				return err
@@ -293,7 +294,7 @@ func (x *indexes) fill(r *revision, c, w *conn, name string, t indexed) error {
 		if ok && (t.grams || t.folds != "") && (!utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0) {
 			return errNoRoom // SQLite and our functions read such texts differently
 		}
-		return w.exec(insert, v, row.Int(1))
+		return w.Exec(insert, v, row.Int(1))
 	})
 	if err == nil {
 		err = x.fits(r, w)
@@ -324,9 +325,9 @@ func (t indexed) statements(table string) (create, insert, query string) {
 }
 
 // fits returns errNoRoom if the file exceeds the limit, or no query wants it any more.
-func (x *indexes) fits(r *revision, w *conn) error {
-	pages, err := w.one("PRAGMA page_count")
-	size, err2 := w.one("PRAGMA page_size")
+func (x *indexes) fits(r *revision, w *sqlite.Conn) error {
+	pages, err := w.One("PRAGMA page_count")
+	size, err2 := w.One("PRAGMA page_size")
 	if err = errors.Join(err, err2); err == nil && (r.refs.Load() <= 1 || pages*size > x.limit) {
 		err = errNoRoom
 	}

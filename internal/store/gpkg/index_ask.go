@@ -13,6 +13,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -26,7 +27,7 @@ type probe struct {
 // indexSearch finds probes for the parts of a filter. It requests missing tables.
 type indexSearch struct {
 	qu   *query
-	c    *conn
+	c    *sqlite.Conn
 	most int // number of ids up to which a probe is useful
 }
 
@@ -89,7 +90,7 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	}
 	b := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (SELECT 1").Add(from)
 	sql, args := b.Text(" LIMIT ").Arg(int64(x.most + 1)).Text(")").SQL()
-	n, err := x.c.one(sql, args...)
+	n, err := x.c.One(sql, args...)
 	p.count = int(n)
 	x.qu.rev.counts.Put(key, p.count, int64(len(key.where)))
 	return p, err == nil, err
@@ -99,7 +100,7 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 func (x *indexSearch) scan(p *probe) error {
 	sql, args := sqlq.New(sqlq.SQLite{}).Add(p.ids[0]).Text(" LIMIT ").Arg(int64(x.most + 1)).SQL()
 	list := []byte{'['}
-	err := x.c.query(sql, args, func(r row) error {
+	err := x.c.Query(sql, args, func(r sqlite.Row) error {
 		if p.count++; p.count > 1 {
 			list = append(list, ',')
 		}
@@ -157,8 +158,8 @@ func (o operand) compares(e cql2.Expr) bool {
 }
 
 // indexTable returns a table that c can read. If it does not exist yet, it returns "" and requests it.
-func (r *revision) indexTable(c *conn, t indexed) string {
-	table := c.index.table(t.name())
+func (r *revision) indexTable(c *sqlite.Conn, t indexed) string {
+	table := sessionOf(c).index.table(t.name())
 	if table == "" {
 		if ended := r.indexes.want(r, t); r.memory.limits.wait && ended != nil {
 			<-ended
@@ -300,8 +301,8 @@ func (qu *query) most() int {
 
 // byIndex runs a statement on the rows that the index file selects. It returns false if these are too many, or if the
 // source has changed.
-func (qu *query) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	if same, err := c.unchanged(); err != nil || !same {
+func (qu *query) byIndex(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
+	if same, err := c.Unchanged(); err != nil || !same {
 		return false, err
 	}
 	x := &indexSearch{qu: qu, c: c, most: qu.most()}
@@ -338,7 +339,7 @@ func (qu *query) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, err
 	if found.count > x.most {
 		if found.exact && qu.q.AsOf.IsZero() && qu.q.Count == store.CountExact && qu.countable() {
 			sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (").Add(found.ids[0]).Text(")").SQL()
-			n, err := qu.counting(ctx, c, func() (int, error) { n, err := c.one(sql, args...); return int(n), err })
+			n, err := qu.counting(ctx, c, func() (int, error) { n, err := c.One(sql, args...); return int(n), err })
 			if err != nil {
 				return false, err
 			}
@@ -375,7 +376,7 @@ func (qu *query) pageEnd(count int) int {
 
 // walk fills the page by testing rows in the order by id, about near of them, or those that are among few;
 // false if the page does not end there.
-func (qu *query) walk(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) walk(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	qu.table = qu.l.source.Table
 	qu.compile()
 	err := qu.fill(ctx, c, qu.q, p)
@@ -390,13 +391,13 @@ func (qu *query) walk(ctx context.Context, c *conn, p *store.Page) (bool, error)
 var errFar = errors.New("gpkg: the page ends further on")
 
 // bound returns the id of a row about near rows from the place on, in the direction; nil if all others are nearer.
-func (qu *query) bound(c *conn, back bool) (id any, err error) {
+func (qu *query) bound(c *sqlite.Conn, back bool) (id any, err error) {
 	l := qu.l
 	var at int64
 	if qu.place != nil {
 		at, _ = qu.values[0].(int64)
 	} else {
-		at, err = c.one("SELECT min(" + l.idExpr(alias) + ") FROM " + l.source.Table + " AS " + alias)
+		at, err = c.One("SELECT min(" + l.idExpr(alias) + ") FROM " + l.source.Table + " AS " + alias)
 	}
 	step := qu.near
 	if back {
@@ -474,8 +475,8 @@ func (qu *query) orderCost() store.Cost {
 
 // byOrder reads rows in the order of a table in the index file. It returns false if there is none, or if the source has
 // changed. While the table of a large collection is being built, it refuses the query.
-func (qu *query) byOrder(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	if same, err := c.unchanged(); err != nil || !same {
+func (qu *query) byOrder(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
+	if same, err := c.Unchanged(); err != nil || !same {
 		return false, err
 	}
 	t, _ := qu.orderOf()

@@ -44,7 +44,7 @@ func (in *inserter) insert(values ...any) error {
 			return fmt.Errorf("gpkg: table %q, row %d, value %d: %w", in.table, in.rows, i+1, err)
 		}
 	}
-	if err := in.w.c.exec(in.sql, in.values...); err != nil {
+	if err := in.w.c.Exec(in.sql, in.values...); err != nil {
 		return fmt.Errorf("gpkg: table %q, row %d: %w", in.table, in.rows, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -18,9 +19,9 @@ type keyPart struct {
 // expr returns the expression by which the part is read, compared and sorted.
 func (p keyPart) expr(alias string) string {
 	if p.Integer {
-		return alias + "." + quote(p.Column)
+		return alias + "." + sqlite.Quote(p.Column)
 	}
-	return alias + "." + quote(p.Column) + " COLLATE BINARY"
+	return alias + "." + sqlite.Quote(p.Column) + " COLLATE BINARY"
 }
 
 // partNames returns the columns of a key for messages.
@@ -36,7 +37,7 @@ func partNames(parts []keyPart) string {
 func printedExpr(parts []keyPart, alias string) string {
 	list := make([]string, len(parts))
 	for i, p := range parts {
-		if list[i] = alias + "." + quote(p.Column); !p.Integer {
+		if list[i] = alias + "." + sqlite.Quote(p.Column); !p.Integer {
 			list[i] = "replace(replace(" + list[i] + ", '~', '~0'), ';', '~1')"
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -60,7 +61,7 @@ func (l *layer) id(id string) (any, bool) {
 }
 
 // open converts a surveyed draft to a layer; nil if the layer is refused.
-func (d *draft) open(c *conn) (*layer, error) {
+func (d *draft) open(c *sqlite.Conn) (*layer, error) {
 	sv := d.survey
 	d.versions = sv.Versions
 	if sv.Fault != "" {
@@ -74,7 +75,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	if sv.KeyDoubt != "" {
 		d.warn("%s", sv.KeyDoubt)
 	}
-	if d.own == nil && sv.Key == "" && sv.Parts == nil && !d.table.numbered {
+	if d.own == nil && sv.Key == "" && sv.Parts == nil && !d.table.Numbered {
 		d.warn("feature ids are row numbers that SQLite assigns and VACUUM may change; name the unique column, " +
 			"or a list of columns, as id_column, " +
 			"or give the table an INTEGER PRIMARY KEY")
@@ -90,19 +91,19 @@ func (d *draft) open(c *conn) (*layer, error) {
 			sv.Broken, sv.FirstBroken)
 	}
 	l := &layer{Collection: &store.Collection{
-		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true,
+		Table: d.table.Name, Title: textOf(d.title), Description: textOf(d.description), Public: true,
 		Modified: d.changed, Count: sv.Count, Extent: sv.Bound,
-	}, source: &sqlq.Source{Table: d.table.quoted(), Fields: map[string]*sqlq.Field{}}}
+	}, source: &sqlq.Source{Table: d.table.Quoted(), Fields: map[string]*sqlq.Field{}}}
 	if d.own != nil {
 		d.own.describe(l.Collection)
 	}
 	d.setKey(l)
 	var err error
-	if l.source.Indexed, err = indexedColumns(c, d.table.name); err != nil {
+	if l.source.Indexed, err = sqlite.IndexedColumns(c, d.table.Name); err != nil {
 		return nil, err
 	}
 	d.setGeometry(l)
-	l.outside, l.view, l.bytes = sv.Outside, d.table.view, sv.Bytes
+	l.outside, l.view, l.bytes = sv.Outside, d.table.View, sv.Bytes
 	l.large = sv.Count >= largeFrom
 	if !sv.Outside {
 		l.boxes = sv.Index
@@ -132,10 +133,10 @@ func (d *draft) setKey(l *layer) {
 	}
 	name := sv.Key
 	if name == "" {
-		name = d.table.rowid
-		for _, col := range d.table.columns {
-			if d.table.isRowid(col) {
-				name = col.name
+		name = d.table.Rowid
+		for _, col := range d.table.Columns {
+			if d.table.IsRowid(col) {
+				name = col.Name
 			}
 		}
 	}
@@ -144,12 +145,12 @@ func (d *draft) setKey(l *layer) {
 		l.Key.Type = cql2.TypeText
 	}
 	l.text = l.Key.Type == cql2.TypeText
-	l.key = quote(name)
+	l.key = sqlite.Quote(name)
 	if sv.Key == "" {
-		l.key = d.table.rowid
+		l.key = d.table.Rowid
 	}
-	col, ok := d.table.column(name)
-	number := !l.text && (sv.Key == "" || ok && d.table.isRowid(col))
+	col, ok := d.table.Column(name)
+	number := !l.text && (sv.Key == "" || ok && d.table.IsRowid(col))
 	if number {
 		l.marks = sv.Marks
 	}
@@ -161,7 +162,7 @@ func (d *draft) setGeometry(l *layer) {
 		return
 	}
 	sv := d.survey
-	name, alias := store.GeometryName(d.geometry, func(s string) bool { _, taken := d.table.column(s); return taken })
+	name, alias := store.GeometryName(d.geometry, func(s string) bool { _, taken := d.table.Column(s); return taken })
 	if d.own != nil && d.own.Geometry != nil {
 		name, alias = d.own.Geometry.Name, d.own.Geometry.Column
 	}
@@ -182,8 +183,8 @@ func (d *draft) addProperties(l *layer) {
 	if l.Geometry != nil {
 		taken[l.Geometry.Name] = true
 	}
-	for _, col := range d.table.columns {
-		cs := d.survey.Columns[col.name]
+	for _, col := range d.table.Columns {
+		cs := d.survey.Columns[col.Name]
 		if cs == nil || d.own != nil {
 			continue
 		}
@@ -191,20 +192,20 @@ func (d *draft) addProperties(l *layer) {
 		if !ok {
 			continue
 		}
-		name := col.name
-		if strings.EqualFold(name, "id") && !strings.EqualFold(col.name, d.survey.Key) {
+		name := col.Name
+		if strings.EqualFold(name, "id") && !strings.EqualFold(col.Name, d.survey.Key) {
 			name += "_"
 		}
 		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
-		x := d.texts[strings.ToLower(col.name)]
-		p := store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(cs.notNull(col), t),
+		x := d.texts[strings.ToLower(col.Name)]
+		p := store.Property{Name: name, Column: col.Name, Type: t, NotNull: store.Filled(cs.notNull(col), t),
 			Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
 		if t == cql2.TypeJSON && !cs.NotArray && cs.Int+cs.Float == 0 && cs.Text > 0 {
 			p.Items = cmp.Or(cs.Items, "string")
 		}
 		l.add(p, newField(col, cs, t))
-		if d.survey.Key != "" && strings.EqualFold(col.name, d.survey.Key) {
+		if d.survey.Key != "" && strings.EqualFold(col.Name, d.survey.Key) {
 			l.Key.Property = name
 		}
 	}
@@ -214,13 +215,13 @@ func (d *draft) addProperties(l *layer) {
 }
 
 // setCollation records whether columns may have a declared collation.
-func (l *layer) setCollation(c *conn) error {
-	s, err := c.schema()
+func (l *layer) setCollation(c *sqlite.Conn) error {
+	s, err := c.Schema()
 	if err != nil {
 		return err
 	}
 	for _, f := range l.source.Fields {
-		f.Collated = s.collated
+		f.Collated = s.Collated
 	}
 	return nil
 }
@@ -235,24 +236,24 @@ func (l *layer) add(p store.Property, f *sqlq.Field) {
 }
 
 // typeOf returns the type that fits all values of a column; false if the column is not served.
-func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
+func (d *draft) typeOf(col sqlite.Column, cs *columnSurvey) (cql2.Type, bool) {
 	t, ok, declared := d.settle(col, cs)
 	switch {
 	case !ok:
-		d.warn("column %q holds binary values and is left out", col.name)
-	case !declared && knownType(col.declared):
-		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name,
-			cmp.Or(d.markedJSON(col.name), col.declared), typeNames[t])
+		d.warn("column %q holds binary values and is left out", col.Name)
+	case !declared && knownType(col.Declared):
+		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.Name,
+			cmp.Or(d.markedJSON(col.Name), col.Declared), typeNames[t])
 	}
 	return t, ok
 }
 
 // declaredType returns the type by gpkg_data_columns or the declaration of a column; false if neither gives one.
-func (d *draft) declaredType(col tableColumn) (cql2.Type, bool) {
-	if d.markedJSON(col.name) != "" {
+func (d *draft) declaredType(col sqlite.Column) (cql2.Type, bool) {
+	if d.markedJSON(col.Name) != "" {
 		return cql2.TypeJSON, true
 	}
-	return declaredType(col.declared)
+	return declaredType(col.Declared)
 }
 
 // markedJSON returns "JSON" if gpkg_data_columns declares a column as JSON, else "".
@@ -270,14 +271,14 @@ func knownType(declared string) bool {
 
 // settle returns the type of a column: the declared one if all values fit it, else a wider one. ok is false for binary
 // values.
-func (d *draft) settle(col tableColumn, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
+func (d *draft) settle(col sqlite.Column, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
 	declared, known := d.declaredType(col)
-	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.declared), "BLOB") {
+	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.Declared), "BLOB") {
 		return 0, false, false
 	}
 	if known && (cs.Int+cs.Float+cs.Text == 0 || cs.fits(declared)) {
 		switch {
-		case d.isRole(col.name) && declared == cql2.TypeText:
+		case d.isRole(col.Name) && declared == cql2.TypeText:
 			return cs.roleType(), true, true
 		case declared == cql2.TypeDate && cs.Clock:
 			return cql2.TypeTimestamp, true, true
@@ -326,21 +327,21 @@ func (cs *columnSurvey) fits(t cql2.Type) bool {
 	return true
 }
 
-// notNull reports whether a column is declared NOT NULL. For columns of the primary key it also checks the values,
+// NotNull reports whether a column is declared NOT NULL. For columns of the primary key it also checks the values,
 // since SQLite does not enforce that.
-func (cs *columnSurvey) notNull(col tableColumn) bool {
-	return col.notNull || col.key > 0 && cs.Null == 0
+func (cs *columnSurvey) notNull(col sqlite.Column) bool {
+	return col.NotNull || col.Key > 0 && cs.Null == 0
 }
 
 // newField describes to sqlq how a column is read.
-func newField(col tableColumn, cs *columnSurvey, t cql2.Type) *sqlq.Field {
-	f := &sqlq.Field{Column: col.name, Type: t, Nulls: cs.Null > 0}
+func newField(col sqlite.Column, cs *columnSurvey, t cql2.Type) *sqlq.Field {
+	f := &sqlq.Field{Column: col.Name, Type: t, Nulls: cs.Null > 0}
 	switch t {
 	case cql2.TypeText, cql2.TypeJSON:
 		switch {
 		case cs.NotUTF8:
 			f.Normal = sqlq.NormalText
-		case cs.Int > 0 || cs.Float > 0 || affinityOf(col.declared) == affinityNumber:
+		case cs.Int > 0 || cs.Float > 0 || affinityOf(col.Declared) == affinityNumber:
 			f.Normal = sqlq.NormalCast
 		}
 	case cql2.TypeDate:
@@ -362,8 +363,8 @@ func (d *draft) roleColumns() (instant, start, end string) {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
 	start, end = store.UsualInterval(func(name string) string {
-		c, _ := d.table.column(name)
-		return c.name
+		c, _ := d.table.Column(name)
+		return c.Name
 	})
 	return "", start, end
 }

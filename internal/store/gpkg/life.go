@@ -5,6 +5,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -28,7 +29,7 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 		return life, nil
 	}
 	look := r.look(s.settled)
-	err = r.use(ctx, func(c *conn) error {
+	err = r.use(ctx, func(c *sqlite.Conn) error {
 		*life = store.Life{}
 		rev, err := r.revOf(ctx, c)
 		if err != nil {
@@ -36,7 +37,11 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 		}
 		qu.table = qu.l.source.Table
 		sql, args := qu.lifeStatement(q, is.(cql2.Compare))
-		if err := c.query(sql, args, func(row row) error { qu.addVersion(life, row, rev); return nil }); err != nil {
+		if err := c.Query(sql, args, func(row sqlite.Row) error {
+			qu.addVersion(life, row,
+				rev)
+			return nil
+		}); err != nil {
 			return err
 		}
 		return look.see(c, rev)
@@ -69,7 +74,7 @@ func (qu *query) lifeStatement(q store.LifeQuery, is cql2.Compare) (string, []an
 }
 
 // addVersion adds a row of lifeStatement to life.
-func (qu *query) addVersion(life *store.Life, r row, rev uint64) {
+func (qu *query) addVersion(life *store.Life, r sqlite.Row, rev uint64) {
 	source, v := qu.l.source, qu.l.Versions
 	text := func(i int, property string) any { return readValue(r, i, source.Fields[property].Type) }
 	x := store.FeatureVersion{Row: store.Row{ID: qu.idText(r, 4), Rev: rev}}

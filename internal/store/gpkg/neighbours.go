@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	if !ok {
 		return at, "", "", none
 	}
-	err = r.use(ctx, func(c *conn) error {
+	err = r.use(ctx, func(c *sqlite.Conn) error {
 		at, prev, next = store.Row{}, "", ""
 		rev, err := r.revOf(ctx, c)
 		if err != nil {
@@ -35,7 +36,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 		}
 		qu.table = qu.l.source.Table
 		sql, args := qu.beside(key)
-		return c.query(sql, args, func(row row) error {
+		return c.Query(sql, args, func(row sqlite.Row) error {
 			if row.Null(0) || qu.idText(row, 0) != id {
 				return nil
 			}

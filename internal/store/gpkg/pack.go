@@ -10,6 +10,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/tempfile"
 )
 
@@ -50,13 +51,13 @@ func byColumn(a, b packCell) int {
 // Neighbouring cells share nodes, and all nodes are full. In memory are only one strip of the lowest level and the
 // levels above.
 func (w *Writer) packTree(name string, cells *tempfile.Sorter[packCell]) error {
-	size, err := w.c.one("SELECT length(data) FROM "+quote(name+"_node")+" WHERE nodeno = ?", int64(packRoot))
+	size, err := w.c.One("SELECT length(data) FROM "+sqlite.Quote(name+"_node")+" WHERE nodeno = ?", int64(packRoot))
 	if err != nil {
 		return err
 	}
 	f := &packer{w: w, node: make([]byte, size), fanout: (int(size) - packHead) / packSize, last: packRoot,
-		insertNode:   "INSERT OR REPLACE INTO " + quote(name+"_node") + " (nodeno, data) VALUES (?, ?)",
-		insertParent: "INSERT INTO " + quote(name+"_parent") + " (nodeno, parentnode) VALUES (?, ?)"}
+		insertNode:   "INSERT OR REPLACE INTO " + sqlite.Quote(name+"_node") + " (nodeno, data) VALUES (?, ?)",
+		insertParent: "INSERT INTO " + sqlite.Quote(name+"_parent") + " (nodeno, parentnode) VALUES (?, ?)"}
 	owners := tempfile.NewSorter(filepath.Dir(w.path), packMost,
 		func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 	defer owners.Close()
@@ -91,8 +92,8 @@ func (w *Writer) packTree(name string, cells *tempfile.Sorter[packCell]) error {
 	if err := f.write(packRoot, depth, up, depth == 0); err != nil {
 		return err
 	}
-	insert := "INSERT INTO " + quote(name+"_rowid") + " (rowid, nodeno) VALUES (?, ?)"
-	return owners.Sorted(func(o [2]int64) error { return w.c.exec(insert, o[0], o[1]) })
+	insert := "INSERT INTO " + sqlite.Quote(name+"_rowid") + " (rowid, nodeno) VALUES (?, ?)"
+	return owners.Sorted(func(o [2]int64) error { return w.c.Exec(insert, o[0], o[1]) })
 }
 
 // packer writes nodes of an R-tree.
@@ -155,14 +156,14 @@ func (f *packer) write(number int64, depth int, cells []packCell, lowest bool) e
 			b = binary.BigEndian.AppendUint32(b, math.Float32bits(v))
 		}
 		if !lowest {
-			if err := f.w.c.exec(f.insertParent, c.id, number); err != nil {
+			if err := f.w.c.Exec(f.insertParent, c.id, number); err != nil {
 				return err
 			}
 		}
 	}
 	b = b[:len(f.node)]
 	clear(b[packHead+packSize*len(cells):])
-	return f.w.c.exec(f.insertNode, number, b)
+	return f.w.c.Exec(f.insertNode, number, b)
 }
 
 // bound returns the envelope.
@@ -174,12 +175,16 @@ func (x packCell) bound() orb.Bound {
 var errTree = errors.New("gpkg: the R-tree is damaged")
 
 // walkTree calls fn with the rows of an R-tree of the source, node by node.
-func walkTree(c *conn, name string, fn func(packCell) error) error {
-	sql := "SELECT data FROM main." + quote(name+"_node") + " WHERE nodeno = ?"
+func walkTree(c *sqlite.Conn, name string, fn func(packCell) error) error {
+	sql := "SELECT data FROM main." + sqlite.Quote(name+"_node") + " WHERE nodeno = ?"
 	var node func(number int64, height int) error
 	node = func(number int64, height int) error {
 		var data []byte
-		if err := c.query(sql, []any{number}, func(r row) error { data = r.Bytes(0, nil); return nil }); err != nil {
+		if err := c.Query(sql, []any{number}, func(r sqlite.Row) error {
+			data = r.Bytes(0,
+				nil)
+			return nil
+		}); err != nil {
 			return err
 		}
 		if len(data) < packHead {

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -92,7 +93,7 @@ func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*q
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	look := r.look(s.settled)
 	ctx = s.queries(ctx)
-	err = r.use(ctx, func(c *conn) error {
+	err = r.use(ctx, func(c *sqlite.Conn) error {
 		if _, err := qu.answer(ctx, c, p); err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*q
 }
 
 // bySQL runs a statement for the page, and one for the count unless the page implies it.
-func (qu *query) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
+func (qu *query) bySQL(ctx context.Context, c *sqlite.Conn, p *store.Page) (done bool, err error) {
 	q := qu.q
 	qu.compile()
 	if qu.sorted == "" {
@@ -261,7 +262,7 @@ type found struct {
 }
 
 // fill reads the rows of the page and one more, which shows whether there is another page.
-func (qu *query) fill(ctx context.Context, c *conn, q store.Query, p *store.Page) error {
+func (qu *query) fill(ctx context.Context, c *sqlite.Conn, q store.Query, p *store.Page) error {
 	back := qu.place != nil && qu.place.Back
 	limit, skip := q.Limit, max(q.Offset, 0)
 	rows, skipped, err := qu.read(ctx, c, back, min(limit, math.MaxInt32)+1, skip)
@@ -311,7 +312,7 @@ func (qu *query) cursor(x found, back bool) store.Cursor {
 }
 
 // exists reports whether there is a match before the first row (back) or after the last one.
-func (qu *query) exists(ctx context.Context, c *conn, back bool, rows []found) (bool, error) {
+func (qu *query) exists(ctx context.Context, c *sqlite.Conn, back bool, rows []found) (bool, error) {
 	edge := rows[len(rows)-1]
 	if back {
 		edge = rows[0]
@@ -325,7 +326,7 @@ func (qu *query) exists(ctx context.Context, c *conn, back bool, rows []found) (
 
 // read returns up to limit matches in order, from the cursor on, without the first skip of them. skipped reports
 // whether it skipped any.
-func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
+func (qu *query) read(ctx context.Context, c *sqlite.Conn, back bool, limit,
 	skip int) (rows []found, skipped bool, err error) {
 	if qu.ahead != nil {
 		var values []any
@@ -343,7 +344,7 @@ func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
 	sql, args := qu.statement(back, limit, skip)
 	n := len(qu.keys)
 	seen := 0
-	err = c.query(sql, args, func(r row) error {
+	err = c.Query(sql, args, func(r sqlite.Row) error {
 		if qu.filter.Residue != nil {
 			if ok, err := qu.holds(ctx, c, r, n); err != nil || !ok {
 				return err
@@ -359,13 +360,11 @@ func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
 		}
 		rows = append(rows, x)
 		if len(rows) == limit && qu.total == nil {
-			return errEnough
+			return sqlite.ErrEnough
 		}
 		return nil
 	})
-	if err == errEnough {
-		err = nil
-	}
+	err = sqlite.Enough(err)
 	if qu.until != nil && err == nil && len(rows) < limit {
 		err = errFar
 	}
@@ -374,8 +373,6 @@ func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
 	}
 	return rows, skip > 0 && len(rows) > 0, err
 }
-
-var errEnough = fmt.Errorf("gpkg: enough rows")
 
 // statement selects the sort keys, the id and, if there is a residue, what its test needs.
 func (qu *query) statement(back bool, limit, skip int) (string, []any) {
@@ -443,7 +440,7 @@ func (qu *query) residueColumns(b *sqlq.Builder) {
 }
 
 // holds reports whether a candidate matches; its id, sureness and row id are in columns n, n+1 and n+2.
-func (qu *query) holds(ctx context.Context, c *conn, r row, n int) (bool, error) {
+func (qu *query) holds(ctx context.Context, c *sqlite.Conn, r sqlite.Row, n int) (bool, error) {
 	if r.Bool(n + 1) {
 		return true, nil
 	}
@@ -460,7 +457,7 @@ func (qu *query) holds(ctx context.Context, c *conn, r row, n int) (bool, error)
 	return t == cql2.True, err
 }
 
-func (qu *query) idText(r row, i int) string {
+func (qu *query) idText(r sqlite.Row, i int) string {
 	if qu.l.text {
 		return r.Text(i)
 	}
@@ -468,7 +465,7 @@ func (qu *query) idText(r row, i int) string {
 }
 
 // printedID returns the feature id whose parts begin in column i.
-func (qu *query) printedID(r row, i int) string {
+func (qu *query) printedID(r sqlite.Row, i int) string {
 	if qu.l.parts == nil {
 		return qu.idText(r, i)
 	}
@@ -531,7 +528,7 @@ func (qu *query) cacheCount(n int) {
 }
 
 // count returns the number of matches; p is the page that was read.
-func (qu *query) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
+func (qu *query) count(ctx context.Context, c *sqlite.Conn, q store.Query, p *store.Page) (int, error) {
 	if !qu.countable() {
 		return max(qu.counted(), -1), nil
 	}
@@ -554,20 +551,15 @@ const expensive = -2
 
 // counting returns the result of count. If the page can do without and counting takes too long, it returns -1 and
 // caches expensive.
-func (qu *query) counting(ctx context.Context, c *conn, count func() (int, error)) (int, error) {
+func (qu *query) counting(ctx context.Context, c *sqlite.Conn, count func() (int, error)) (int, error) {
 	if !qu.cheap {
 		return count()
 	}
 	short, done := context.WithTimeout(ctx, store.CountBudget)
 	defer done()
-	outer := c.halt
-	c.halt = nil
-	stop := c.watch(short)
-	n, err := count()
-	stop()
-	c.halt = outer
-	c.c.SetInterrupt(outer)
-	if err != nil && short.Err() != nil && ctx.Err() == nil && interrupted(err) {
+	n := 0
+	err := c.Within(short, func() (err error) { n, err = count(); return err })
+	if err != nil && short.Err() != nil && ctx.Err() == nil && sqlite.IsInterrupted(err) {
 		qu.cacheCount(expensive)
 		return -1, nil
 	}
@@ -596,10 +588,10 @@ func (qu *query) countStatement() (string, []any) {
 	return b.SQL()
 }
 
-func (qu *query) countRows(ctx context.Context, c *conn) (int, error) {
+func (qu *query) countRows(ctx context.Context, c *sqlite.Conn) (int, error) {
 	sql, args := qu.countStatement()
 	n := 0
-	err := c.query(sql, args, func(r row) error {
+	err := c.Query(sql, args, func(r sqlite.Row) error {
 		if qu.filter.Residue == nil {
 			n = int(r.Int(0))
 			return nil

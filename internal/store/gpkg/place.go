@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/relate"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // candidates tests rows that may match a query. Only geometries that their envelopes do not decide are read.
@@ -65,8 +66,8 @@ func (s *candidates) holds(ctx context.Context, x entry) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if s.tested++; s.tested%rowsPerSlice == 0 {
-		s.turn = yieldAfter(s.turn)
+	if s.tested++; s.tested%sqlite.RowsPerSlice == 0 {
+		s.turn = sqlite.YieldAfter(s.turn)
 	}
 	s.rec.id, s.rec.read = s.places.rowid(x.id), false
 	t, err := s.matcher.Eval(&s.rec)
@@ -97,15 +98,15 @@ const (
 // placeRecord is a cql2.Record that has only a geometry.
 type placeRecord struct {
 	ctx  context.Context // of the query
-	c    *conn
+	c    *sqlite.Conn
 	l    *layer
 	sql  string
 	id   int64
 	read bool
-	at   shape // wkb may point into c.blob
+	at   shape // wkb may point into the buffer of the connection
 }
 
-func newPlaceRecord(ctx context.Context, c *conn, l *layer) placeRecord {
+func newPlaceRecord(ctx context.Context, c *sqlite.Conn, l *layer) placeRecord {
 	return placeRecord{ctx: ctx, c: c, l: l}
 }
 
@@ -124,14 +125,16 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 		return r.at.wkb, g.CRS, nil
 	}
 	if r.sql == "" {
-		r.sql = "SELECT " + alias + "." + quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias + " WHERE " +
+		r.sql = "SELECT " + alias + "." + sqlite.Quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias +
+			" WHERE " +
 			alias + "." + g.RowID + " = ?"
 	}
 	r.at = shape{}
-	err = r.c.query(r.sql, []any{r.id}, func(x row) error {
-		if x.Kind(0) == kindBlob {
-			r.c.blob = x.Bytes(0, r.c.blob)
-			r.at.wkb = gpb.WKB(r.c.blob)
+	err = r.c.Query(r.sql, []any{r.id}, func(x sqlite.Row) error {
+		if x.Kind(0) == sqlite.KindBlob {
+			s := sessionOf(r.c)
+			s.blob = x.Bytes(0, s.blob)
+			r.at.wkb = gpb.WKB(s.blob)
 		}
 		return nil
 	})
@@ -195,7 +198,7 @@ func newHints(rev *revision, l *layer, residue cql2.Expr) *hints {
 }
 
 // of returns the hint for the row whose row id is in column i; Null: unknown.
-func (h *hints) of(c *conn, r row, i int) (cql2.Truth, error) {
+func (h *hints) of(c *sqlite.Conn, r sqlite.Row, i int) (cql2.Truth, error) {
 	if h.bounds == nil {
 		return cql2.Null, nil
 	}
@@ -214,8 +217,8 @@ func (h *hints) of(c *conn, r row, i int) (cql2.Truth, error) {
 	return cql2.False, nil
 }
 
-func (h *hints) read(c *conn) (bool, error) {
-	if same, err := c.unchanged(); err != nil || !same {
+func (h *hints) read(c *sqlite.Conn) (bool, error) {
+	if same, err := c.Unchanged(); err != nil || !same {
 		return false, err
 	}
 	t := h.rev.places(h.l)

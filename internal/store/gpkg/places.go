@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -190,8 +191,8 @@ func (r *revision) places(l *layer) *placeTable {
 // makePlaces reads the envelopes and ids of a layer and caches them, then its geometries. It fails if they do not fit.
 func (r *revision) makePlaces(l *layer) error {
 	t := &placeTable{ids: &rowIDs{}, slack: math.Inf(1)}
-	err := r.use(context.Background(), func(c *conn) error {
-		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+	err := r.use(context.Background(), func(c *sqlite.Conn) error {
+		if same, err := c.Unchanged(); err != nil || !same || c.Encoding != sqlite.UTF8 {
 			return errors.Join(err, errNoRoom)
 		}
 		at, err := t.readIDs(c, l)
@@ -200,7 +201,7 @@ func (r *revision) makePlaces(l *layer) error {
 		}
 		leaves := make([]placeLeaf, 0, l.Count)
 		lost := false
-		err = c.query("SELECT id, minx, miny, maxx, maxy FROM "+l.boxes, nil, func(row row) error {
+		err = c.Query("SELECT id, minx, miny, maxx, maxy FROM "+l.boxes, nil, func(row sqlite.Row) error {
 			place, ok := at(row.Int(0))
 			lost = lost || !ok
 			b := orb.Bound{Min: orb.Point{row.Float(1), row.Float(2)}, Max: orb.Point{row.Float(3), row.Float(4)}}
@@ -209,7 +210,7 @@ func (r *revision) makePlaces(l *layer) error {
 			return nil
 		})
 		if err == nil && l.source.Geometry.HasNull {
-			err = c.query("SELECT id FROM "+l.source.Geometry.NoGeom, nil, func(row row) error {
+			err = c.Query("SELECT id FROM "+l.source.Geometry.NoGeom, nil, func(row sqlite.Row) error {
 				place, ok := at(row.Int(0))
 				lost = lost || !ok
 				t.none = append(t.none, place)
@@ -295,48 +296,48 @@ const (
 func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64, more bool, err error) {
 	g := l.source.Geometry
 	number, size := alias+"."+g.RowID, 0
-	sql := "SELECT " + number + ", " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias +
+	sql := "SELECT " + number + ", " + alias + "." + sqlite.Quote(g.Column) + " FROM " + l.source.Table + " AS " +
+		alias +
 		" WHERE " + number + " > ? ORDER BY " + number
-	err = r.use(context.Background(), func(c *conn) error {
-		if same, err := c.unchanged(); err != nil || !same {
+	err = r.use(context.Background(), func(c *sqlite.Conn) error {
+		if same, err := c.Unchanged(); err != nil || !same {
 			return err
 		}
-		return c.query(sql, []any{last}, func(x row) error {
-			last, c.blob = x.Int(0), c.blob[:0]
-			if x.Kind(1) == kindBlob {
-				c.blob = x.Bytes(1, c.blob)
-				if kept := l.keepShape(last, gpb.WKB(c.blob)); kept != nil && kept.edges != nil {
+		s := sessionOf(c)
+		return c.Query(sql, []any{last}, func(x sqlite.Row) error {
+			last, s.blob = x.Int(0), s.blob[:0]
+			if x.Kind(1) == sqlite.KindBlob {
+				s.blob = x.Bytes(1, s.blob)
+				if kept := l.keepShape(last, gpb.WKB(s.blob)); kept != nil && kept.edges != nil {
 					*bounds = append(*bounds, rowBound{last, kept.edges.Bound()})
 				}
 			}
-			if size += len(c.blob) + shapeHead; size < batchBytes {
+			if size += len(s.blob) + shapeHead; size < batchBytes {
 				return nil
 			}
 			more = true
-			return errEnough
+			return sqlite.ErrEnough
 		})
 	})
-	if err == errEnough {
-		err = nil
-	}
-	return last, more, err
+	return last, more, sqlite.Enough(err)
 }
 
 // readIDs reads the ids of all rows. at returns the place of a row id in the R-tree.
-func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), err error) {
+func (t *placeTable) readIDs(c *sqlite.Conn, l *layer) (at func(int64) (uint32, bool), err error) {
 	id, number := l.idExpr(alias), alias+"."+l.source.Geometry.RowID
 	table := l.source.Table
 	var places map[int64]uint32
 	if !l.keyed {
 		places = make(map[int64]uint32, l.Count)
 	}
-	err = c.query("SELECT "+id+", "+number+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error {
-		if !l.keyed {
-			places[row.Int(1)] = uint32(t.ids.len())
-			t.rowids = append(t.rowids, row.Int(1))
-		}
-		return t.ids.add(row, l.text)
-	})
+	err = c.Query("SELECT "+id+", "+number+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil,
+		func(row sqlite.Row) error {
+			if !l.keyed {
+				places[row.Int(1)] = uint32(t.ids.len())
+				t.rowids = append(t.rowids, row.Int(1))
+			}
+			return t.ids.add(row, l.text)
+		})
 	return func(number int64) (uint32, bool) {
 		if l.keyed {
 			place, ok := t.ids.place(number)
@@ -374,12 +375,12 @@ func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
 
 // byPlaces answers the query with the envelopes in memory. It returns false if the file has changed, or if envelopes
 // decide nothing.
-func (qu *query) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) byPlaces(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	t := qu.rev.places(qu.l)
 	if t == nil && !qu.cheap && qu.q.Count != store.CountNone {
 		return false, nil
 	}
-	if same, err := c.unchanged(); err != nil || !same {
+	if same, err := c.Unchanged(); err != nil || !same {
 		return false, err
 	}
 	if t == nil {
@@ -391,7 +392,7 @@ func (qu *query) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, er
 // byBoxes fills a page in the order by id if the file's own spatial index finds many matches. It tests rows in that
 // order; if the first page does not end soon, it takes the matches with the lowest ids from the index. It is used until
 // the envelopes have been read into memory.
-func (qu *query) byBoxes(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) byBoxes(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	n := max(qu.q.Offset, 0) + qu.q.Limit
 	if !qu.l.keyed || qu.q.Limit <= 0 || n > fewPlaces || math.IsInf(qu.reach.Min[0], 0) {
 		return false, nil
@@ -401,7 +402,7 @@ func (qu *query) byBoxes(ctx context.Context, c *conn, p *store.Page) (bool, err
 		r.Min[0], r.Max[0], r.Min[1], r.Max[1])
 	sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (").Add(found).Text(" LIMIT ").
 		Arg(int64(fewMatches + 1)).Text(")").SQL()
-	count, err := c.one(sql, args...)
+	count, err := c.One(sql, args...)
 	if err != nil || count <= fewMatches {
 		return false, err
 	}

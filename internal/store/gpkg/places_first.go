@@ -10,6 +10,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 const (
@@ -131,7 +132,7 @@ func (s *candidates) nextMatch(ctx context.Context, f *firstPlaces) (int64, bool
 }
 
 // byFirst fills a page from the envelopes; false if they decide nothing of the filter.
-func (qu *query) byFirst(ctx context.Context, c *conn, t *placeTable, p *store.Page) (bool, error) {
+func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *store.Page) (bool, error) {
 	g, q := qu.l.source.Geometry, &qu.q
 	test := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
 	if test == nil {

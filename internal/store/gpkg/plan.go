@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -19,7 +20,7 @@ type strategy struct {
 	cost func(*query) store.Cost
 	// answer fills the page. It returns false, and changes nothing, if the strategy is not available: a table in memory
 	// is not built yet, the file has changed, or SQL cannot express a condition. Then the next strategy is tried.
-	answer func(*query, context.Context, *conn, *store.Page) (bool, error)
+	answer func(*query, context.Context, *sqlite.Conn, *store.Page) (bool, error)
 }
 
 // strategies are tried in order; the first that applies and is available answers. The last one always is.
@@ -66,7 +67,7 @@ var strategies = [...]strategy{
 }
 
 // answer fills the page by the first strategy that is available.
-func (qu *query) answer(ctx context.Context, c *conn, p *store.Page) (w *strategy, err error) {
+func (qu *query) answer(ctx context.Context, c *sqlite.Conn, p *store.Page) (w *strategy, err error) {
 	if qu.now, err = qu.rev.revOf(ctx, c); err != nil {
 		return nil, err
 	}
@@ -131,20 +132,20 @@ func (s *Store) explain(ctx context.Context, q store.Query, all *store.AllQuery)
 	qu.all = all
 	plan := &store.Plan{Cost: qu.cost()}
 	page := &store.Page{Matched: -1, Version: r.catalog.Version}
-	err = r.use(ctx, func(c *conn) error {
+	err = r.use(ctx, func(c *sqlite.Conn) error {
 		var statements []traced
-		c.trace = func(sql string, args []any) {
+		c.Trace = func(sql string, args []any) {
 			if !slices.ContainsFunc(statements, func(t traced) bool { return t.sql == sql }) {
 				statements = append(statements, traced{sql, slices.Clone(args)})
 			}
 		}
 		w, err := qu.answer(ctx, c, page)
-		c.trace = nil
+		c.Trace = nil
 		if err != nil {
 			return err
 		}
 		plan.Way, plan.Does, plan.Passed = w.name, w.does, qu.passed
-		plan.Steps, err = c.explain(statements)
+		plan.Steps, err = queryPlans(c, statements)
 		return err
 	})
 	if err != nil {
@@ -160,10 +161,10 @@ type traced struct {
 	args []any
 }
 
-// explain returns SQLite's query plans of statements.
-func (c *conn) explain(list []traced) (steps []string, err error) {
+// queryPlans returns SQLite's query plans of statements.
+func queryPlans(c *sqlite.Conn, list []traced) (steps []string, err error) {
 	for _, t := range list {
-		err = c.query("EXPLAIN QUERY PLAN "+t.sql, t.args, func(r row) error {
+		err = c.Query("EXPLAIN QUERY PLAN "+t.sql, t.args, func(r sqlite.Row) error {
 			if step := r.Text(3); !slices.Contains(steps, step) {
 				steps = append(steps, step)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // A register contains what a side file would: the surveys and their tables, under names that begin with readyPrefix. So
@@ -25,9 +26,9 @@ const (
 // such files are smaller, and people open them in other programs.
 func (w *Writer) learn(ctx context.Context) (bool, error) {
 	var old []string
-	err := w.c.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE "+
-		"VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r row) error {
-		old = append(old, "DROP TABLE IF EXISTS "+quote(r.Text(0))) // dropping a virtual table drops others
+	err := w.c.Query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE "+
+		"VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r sqlite.Row) error {
+		old = append(old, "DROP TABLE IF EXISTS "+sqlite.Quote(r.Text(0))) // dropping a virtual table drops others
 		return nil
 	})
 	if err == nil {
@@ -58,7 +59,7 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
 		}
 	}
-	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(SideVersion))
+	return true, w.c.Exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(SideVersion))
 }
 
 // sealCounter is the change counter of a sealed file. It is so large that neither copies made by SQLite (VACUUM INTO,
@@ -76,15 +77,15 @@ func sealReady(path string) error {
 	if err := writeCounter(path, src.counter); err != nil {
 		return err
 	}
-	c, err := openConn(path, readWrite)
+	c, err := sqlite.Open(path, sqlite.ReadWrite)
 	if err != nil {
 		return err
 	}
-	err = c.exec("PRAGMA journal_mode=MEMORY")
+	err = c.Exec("PRAGMA journal_mode=MEMORY")
 	if err == nil {
-		err = c.exec("UPDATE "+readyPrefix+"state SET counter = ?, pages = ?", int64(src.counter)+1, src.pages)
+		err = c.Exec("UPDATE "+readyPrefix+"state SET counter = ?, pages = ?", int64(src.counter)+1, src.pages)
 	}
-	return errors.Join(err, c.close())
+	return errors.Join(err, c.Close())
 }
 
 // writeCounter sets the change counter in the header of a file that nobody has open (SQLite file format, 1.3.6 and
@@ -103,7 +104,7 @@ func writeCounter(path string, counter uint32) error {
 }
 
 // ready sets the surveys of drafts from the file itself; false if the file has no valid ones.
-func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
+func (s *Store) ready(src source, c *sqlite.Conn, drafts []*draft) (bool, error) {
 	if !plainSettings(s.options.Settings) {
 		return false, nil
 	}
@@ -126,12 +127,12 @@ func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
 }
 
 // sealed returns the version of the tables in a sealed file that nobody has changed since; 0 for any other file.
-func sealed(c *conn, src source) (version int64, err error) {
-	t, err := readTable(c, readyPrefix+"state")
+func sealed(c *sqlite.Conn, src source) (version int64, err error) {
+	t, err := sqlite.ReadTable(c, readyPrefix+"state")
 	if err != nil || t == nil || src.wal {
 		return 0, err
 	}
-	err = c.query("SELECT version, counter, pages FROM "+t.quoted(), nil, func(r row) error {
+	err = c.Query("SELECT version, counter, pages FROM "+t.Quoted(), nil, func(r sqlite.Row) error {
 		if r.Int(1) == int64(src.counter) && r.Int(2) == src.pages {
 			version = r.Int(0)
 		}

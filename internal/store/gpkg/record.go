@@ -10,13 +10,14 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/moment"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
 // record is a cql2.Record. It reads values on demand, on the connection of the query.
 type record struct {
 	ctx    context.Context // of the query
-	c      *conn
+	c      *sqlite.Conn
 	source *sqlq.Source
 	where  string         // condition that selects the row
 	id     []any          // parameters of where
@@ -25,7 +26,7 @@ type record struct {
 }
 
 // newRecord returns the row whose idExpr equals id.
-func newRecord(ctx context.Context, c *conn, l *layer, id any) *record {
+func newRecord(ctx context.Context, c *sqlite.Conn, l *layer, id any) *record {
 	values := []any{id}
 	if text, ok := id.(string); ok && l.parts != nil {
 		values, _ = l.idValues(text)
@@ -46,19 +47,20 @@ func (r *record) Value(name string) (any, error) {
 		return nil, fmt.Errorf("gpkg: no property %q", name)
 	}
 	var v any
-	err := r.column(selectExpr(alias, f), func(x row) { v = readField(x, 0, f) })
+	err := r.column(selectExpr(alias, f), func(x sqlite.Row) { v = readField(x, 0, f) })
 	r.values[name] = v
 	return v, err
 }
 
-func (r *record) column(expr string, fn func(row)) error {
+func (r *record) column(expr string, fn func(sqlite.Row)) error {
 	if r.where == "" {
 		return fmt.Errorf("gpkg: %s is not of this row", expr)
 	}
-	return r.c.query("SELECT "+expr+" FROM "+r.source.Table+" AS "+alias+" WHERE "+r.where, r.id, func(x row) error {
-		fn(x)
-		return nil
-	})
+	return r.c.Query("SELECT "+expr+" FROM "+r.source.Table+" AS "+alias+" WHERE "+r.where, r.id,
+		func(x sqlite.Row) error {
+			fn(x)
+			return nil
+		})
 }
 
 // Geometry returns the stored geometry; nil if there is none or it is invalid.
@@ -70,8 +72,8 @@ func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	if v, ok := r.values[name]; ok {
 		return v.([]byte), g.CRS, nil
 	}
-	err = r.column(alias+"."+quote(g.Column), func(x row) {
-		if x.Kind(0) == kindBlob {
+	err = r.column(alias+"."+sqlite.Quote(g.Column), func(x sqlite.Row) {
+		if x.Kind(0) == sqlite.KindBlob {
 			wkb, _, _ = gpb.Read(x.Bytes(0, nil))
 		}
 	})
@@ -95,7 +97,7 @@ func (r *record) Rows(relation string) ([]cql2.Record, error) {
 	}
 	owner, ok := r.keys[rel.Key]
 	if !ok {
-		if err := r.column(alias+"."+quote(rel.Key), func(x row) { owner = x.Any(0) }); err != nil {
+		if err := r.column(alias+"."+sqlite.Quote(rel.Key), func(x sqlite.Row) { owner = x.Any(0) }); err != nil {
 			return nil, err
 		}
 	}
@@ -105,13 +107,13 @@ func (r *record) Rows(relation string) ([]cql2.Record, error) {
 		cols = append(cols, selectExpr(alias, rel.Fields[n]))
 	}
 	for _, k := range keys {
-		cols = append(cols, alias+"."+quote(k))
+		cols = append(cols, alias+"."+sqlite.Quote(k))
 	}
 	cols = append(cols, "1")
 	var rows []cql2.Record
-	err := r.c.query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+
-		quote(rel.Owner)+" = ?",
-		[]any{owner}, func(x row) error {
+	err := r.c.Query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+
+		sqlite.Quote(rel.Owner)+" = ?",
+		[]any{owner}, func(x sqlite.Row) error {
 			sub := &record{ctx: r.ctx, c: r.c, source: &rel.Source, values: map[string]any{}, keys: map[string]any{}}
 			for i, n := range names {
 				sub.values[n] = readValue(x, i, rel.Fields[n].Type)
@@ -137,19 +139,19 @@ func relationKeys(r *sqlq.Relation) []string {
 // selectExpr returns the expression for readValue: timestamps as stored, other values in their normal form.
 func selectExpr(alias string, f *sqlq.Field) string {
 	if f.Type == cql2.TypeTimestamp {
-		return alias + "." + quote(f.Column)
+		return alias + "." + sqlite.Quote(f.Column)
 	}
 	return sqlq.Column(sqlq.SQLite{}, alias, f)
 }
 
 // readField returns a field, or a member of its JSON. Integers in a column of numbers are int64, as in SQL.
-func readField(r row, i int, f *sqlq.Field) any {
+func readField(r sqlite.Row, i int, f *sqlq.Field) any {
 	switch {
-	case f.Path == nil && f.Type == cql2.TypeNumber && r.Kind(i) == kindInt:
+	case f.Path == nil && f.Type == cql2.TypeNumber && r.Kind(i) == sqlite.KindInt:
 		return r.Int(i)
 	case f.Path == nil:
 		return readValue(r, i, f.Type)
-	case r.Kind(i) != kindText:
+	case r.Kind(i) != sqlite.KindText:
 		return nil
 	}
 	return cql2.Member(r.Text(i), f.Path, f.Type)
@@ -157,22 +159,22 @@ func readField(r row, i int, f *sqlq.Field) any {
 
 // readValue returns a column as nil, string, int64, float64 or bool; nil for a value that does not fit the type. In a
 // column of numbers, integers beyond 2^53 are int64.
-func readValue(r row, i int, t cql2.Type) any {
+func readValue(r sqlite.Row, i int, t cql2.Type) any {
 	k := r.Kind(i)
-	if k == kindNull || k == kindBlob {
+	if k == sqlite.KindNull || k == sqlite.KindBlob {
 		return nil
 	}
 	switch t {
 	case cql2.TypeInteger:
-		if k == kindInt {
+		if k == sqlite.KindInt {
 			return r.Int(i)
 		}
 		return nil
 	case cql2.TypeNumber:
 		switch {
-		case k == kindText:
+		case k == sqlite.KindText:
 			return nil
-		case k == kindInt && (r.Int(i) > exactInteger || r.Int(i) < -exactInteger):
+		case k == sqlite.KindInt && (r.Int(i) > exactInteger || r.Int(i) < -exactInteger):
 			return r.Int(i)
 		}
 		return r.Float(i)

@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // The rows that a search of a register finds lie anywhere in its file, and SQLite reads a page for each. Therefore the
@@ -296,7 +297,11 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 	}
 	rev, known := x.r.stamped()
 	if !known {
-		if err := x.r.use(ctx, func(c *conn) (err error) { rev, err = x.r.revOf(ctx, c); return err }); err != nil {
+		if err := x.r.use(ctx, func(c *sqlite.Conn) (err error) {
+			rev,
+				err = x.r.revOf(ctx, c)
+			return err
+		}); err != nil {
 			return 0, false, false, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // recordsVersion must change if the meaning of record files changes; older files are then rebuilt.
@@ -212,13 +213,13 @@ func (r *revision) writeRecords(l *layer, path string) (err error) {
 	b, last, more := new(batch), int64(math.MinInt64), true
 	for more {
 		more = false
-		err := r.use(context.Background(), func(c *conn) error {
-			if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts || r.refs.Load() <= 1 {
+		err := r.use(context.Background(), func(c *sqlite.Conn) error {
+			if same, err := c.Unchanged(); err != nil || !same || c.Encoding != sqlite.UTF8 || r.refs.Load() <= 1 {
 				return errors.Join(err, errNoRoom)
 			}
 			n := 0
-			return c.query(f.numbered+" > ? ORDER BY "+l.idExpr(alias)+" LIMIT ?", []any{last, int64(recordsChunk)},
-				func(row row) error {
+			return c.Query(f.numbered+" > ? ORDER BY "+l.idExpr(alias)+" LIMIT ?", []any{last, int64(recordsChunk)},
+				func(row sqlite.Row) error {
 					b.reset()
 					f.append(b, row)
 					last = row.Int(1 + len(f.fields))

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // revision is an opened version of the file. It is immutable, except for the counts that it caches.
@@ -27,8 +28,8 @@ type revision struct {
 	layers  map[string]*layer // by collection id
 	served  map[string]string // ids of public collections, by the ids that the source gives them
 	rev     uint64            // revision of every feature while the file is unchanged; see revOf
-	pool    *pool
-	signs   *pool        // one connection, for Ready and revBeside
+	pool    *sqlite.Pool
+	signs   *sqlite.Pool // one connection, for Ready and revBeside
 	signed  uint64       // random; distinguishes the version numbers of this connection in signs
 	refs    atomic.Int64 // number of users, plus one while the revision is current
 	drained func()       // called once, after the last user has released it
@@ -69,20 +70,23 @@ func (r *revision) release() {
 }
 
 // use runs fn with a connection of the pool or, within Hold, with the held one.
-func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
+func (r *revision) use(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	if x, ok := ctx.Value(heldKey{}).(*held); ok && x.r == r {
 		return r.explain(x.use(ctx, fn))
 	}
-	return r.explain(r.pool.use(ctx, fn))
+	return r.explain(r.pool.Use(ctx, func(c *sqlite.Conn) error {
+		defer sessionOf(c).shrink()
+		return fn(c)
+	}))
 }
 
 func (r *revision) explain(err error) error {
-	switch troubleOf(err) {
-	case locked, unreachable:
+	switch sqlite.TroubleOf(err) {
+	case sqlite.Locked, sqlite.Unreachable:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	case replaced:
+	case sqlite.Replaced:
 		return fmt.Errorf("%w: %w", store.ErrChanged, err)
-	case damaged:
+	case sqlite.Damaged:
 		if r.promise.broken() {
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
@@ -93,7 +97,7 @@ func (r *revision) explain(err error) error {
 // revOf returns the revision of the features that a transaction on c reads. The transaction must not have read anything
 // yet. After the file was changed in place, each version has another revision. It returns store.ErrChanged if the
 // revision differs from the one in the context, or if commits in WAL mode are too frequent to distinguish versions.
-func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
+func (r *revision) revOf(ctx context.Context, c *sqlite.Conn) (uint64, error) {
 	rev, err := r.revNow(ctx, c)
 	if err == nil {
 		err = meet(ctx, rev)
@@ -102,19 +106,19 @@ func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
 }
 
 // revNow is revOf without comparing with the context.
-func (r *revision) revNow(ctx context.Context, c *conn) (uint64, error) {
-	if c.pinned != nil {
-		return *c.pinned, nil
+func (r *revision) revNow(ctx context.Context, c *sqlite.Conn) (uint64, error) {
+	if pinned := sessionOf(c).pinned; pinned != nil {
+		return *pinned, nil
 	}
-	same, err := c.unchanged()
-	if err != nil || c.still {
+	same, err := c.Unchanged()
+	if err != nil || c.IsImmutable() {
 		return r.rev, err
 	}
 	foreign, err := r.foreign.refresh(c)
 	if err != nil || same && foreign == 0 {
 		return r.rev, err
 	}
-	n, wal, err := c.header()
+	n, wal, err := c.Header()
 	if err == nil && wal {
 		return r.revBeside(ctx, c)
 	}
@@ -140,25 +144,25 @@ const (
 // revBeside is revOf in WAL mode, where commits do not change the counter in the header. SQLite only gives each
 // connection a number of its own that changes with commits. So one connection provides the numbers for all: its number
 // is read before and after a transaction on c begins. If both are equal, nobody has committed in between.
-func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
-	w, err := r.signs.get(store.WithPatience(ctx, signPatience))
+func (r *revision) revBeside(ctx context.Context, c *sqlite.Conn) (uint64, error) {
+	w, err := r.signs.Get(store.WithPatience(ctx, signPatience))
 	if err != nil {
 		return 0, err
 	}
-	defer r.signs.put(w)
+	defer r.signs.Put(w)
 	for range besideTries {
-		before, err := w.one(dataVersion)
+		before, err := w.Version()
 		if err == nil {
-			err = c.renew()
+			err = c.Renew()
 		}
 		if err != nil {
 			return 0, err
 		}
-		n, wal, err := c.header() // the first read of the transaction
+		n, wal, err := c.Header() // the first read of the transaction
 		if err != nil || !wal {
 			return r.revNamed(0, uint64(n)), err
 		}
-		after, err := w.one(dataVersion)
+		after, err := w.Version()
 		if err != nil {
 			return 0, err
 		}
@@ -218,11 +222,11 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 		return nil, src.explain(err)
 	}
 	r, err = s.loadFrom(ctx, src, f)
-	if err = errors.Join(err, f.survey.close()); err != nil {
+	if err = errors.Join(err, f.survey.Close()); err != nil {
 		if !src.named() {
 			err = fmt.Errorf("%w: %w", errReplaced, err) // SQLite may have met the journal of the other file
 		}
-		return nil, errors.Join(src.explain(err), f.pool.close(), f.signs.close())
+		return nil, errors.Join(src.explain(err), f.pool.Close(), f.signs.Close())
 	}
 	return r, nil
 }
@@ -230,16 +234,16 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 // openedFile has all connections to a file. They are opened together, so that all are to the same file.
 type openedFile struct {
 	path   string
-	mode   mode
+	mode   sqlite.Mode
 	stamp  fileStamp
-	survey *conn // surveys the layers; closed then, unless it joins the pool; nil: it did
-	pool   *pool
-	signs  *pool
+	survey *sqlite.Conn // surveys the layers; closed then, unless it joins the pool; nil: it did
+	pool   *sqlite.Pool
+	signs  *sqlite.Pool
 }
 
 // openFile opens all connections to the file of src, or to a copy of it at path. It returns errReplaced if the source
 // was replaced during that, since some connections may be to the new file.
-func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err error) {
+func (s *Store) openFile(src source, path string, m sqlite.Mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
 	f.stamp, _ = stampOf(path)
 	if f.survey, err = openSurvey(path, m); err != nil {
@@ -247,15 +251,18 @@ func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err er
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.survey.close(), f.pool.close(), f.signs.close())
+			err = errors.Join(err, f.survey.Close(), f.pool.Close(), f.signs.Close())
 		}
 	}()
-	if f.pool, err = newPool(s.options.MaxConns, func() (*conn, error) {
-		return s.reader(path, m, f.survey.encoding)
+	if f.pool, err = sqlite.NewPool(s.options.MaxConns, func() (*sqlite.Conn, error) {
+		return s.reader(path, m, f.survey.Encoding)
 	}); err != nil {
 		return nil, err
 	}
-	if f.signs, err = newPool(1, func() (*conn, error) { return openAnother(path, m, f.survey.encoding) }); err != nil {
+	if f.signs, err = sqlite.NewPool(1, func() (*sqlite.Conn,
+		error) {
+		return sqlite.OpenUnread(path, m, f.survey.Encoding)
+	}); err != nil {
 		return nil, err
 	}
 	if !src.named() {
@@ -267,18 +274,19 @@ func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err er
 // keepSurvey adds the connection that has surveyed the layers to the pool, so that its schema is not read again.
 func (f *openedFile) keepSurvey(s *Store, side *sideFile) {
 	c := f.survey
-	c.interrupt(context.Background())
-	c.exec("PRAGMA shrink_memory") // a failure costs memory only
-	c.survey, f.survey = nil, nil
-	c.beside = s.pagesBeside()
-	c.first = func(c *conn) error { return errors.Join(s.limitPages(c), side.attach(c)) }
-	f.pool.add(c)
+	c.Interrupt(context.Background())
+	c.Exec("PRAGMA shrink_memory") // a failure costs memory only
+	c.ThawSchema()
+	f.survey = nil
+	c.AttachedCache = s.pagesBeside()
+	c.First = func(c *sqlite.Conn) error { return errors.Join(s.limitPages(c), side.attach(c)) }
+	f.pool.Add(c)
 }
 
 // lastChange returns the latest last_change in gpkg_contents (OGC 12-128r18, table 4), or otherwise.
-func lastChange(c *conn, otherwise time.Time) time.Time {
+func lastChange(c *sqlite.Conn, otherwise time.Time) time.Time {
 	latest := otherwise
-	err := c.query("SELECT max(last_change) FROM gpkg_contents", nil, func(r row) error {
+	err := c.Query("SELECT max(last_change) FROM gpkg_contents", nil, func(r sqlite.Row) error {
 		if t, err := time.Parse(time.RFC3339, r.Text(0)); err == nil {
 			latest = t
 		}
@@ -293,13 +301,12 @@ func lastChange(c *conn, otherwise time.Time) time.Time {
 // loadFrom surveys the layers of an opened file.
 func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revision, error) {
 	c := f.survey
-	c.interrupt(ctx)
-	schemaNow, err := c.schema()
+	c.Interrupt(ctx)
+	schemaNow, err := c.FreezeSchema()
 	if err != nil {
 		return nil, err
 	}
-	c.survey = schemaNow
-	if t, err := readTable(c, "gpkg_contents"); err != nil {
+	if t, err := sqlite.ReadTable(c, "gpkg_contents"); err != nil {
 		return nil, err
 	} else if t == nil {
 		return nil,
@@ -335,7 +342,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		served: map[string]string{},
 		source: src, path: f.path,
 		pool: f.pool, signs: f.signs,
-		still:  f.mode == immutable,
+		still:  f.mode == sqlite.Immutable,
 		counts: s.counts,
 		shapes: s.shapes,
 	}
@@ -352,7 +359,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 			forget = forget && d.survey.Count <= mostWithoutTree
 		}
 	}
-	if forget = forget && trees >= manyTrees && len(schemaNow.views) == 0; forget {
+	if forget = forget && trees >= manyTrees && len(schemaNow.Views) == 0; forget {
 		withoutTrees(drafts)
 	}
 	if err := r.publish(c, drafts); err != nil {
@@ -364,25 +371,25 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		}
 	}
 	if side != nil {
-		f.pool.atFirst(side.attach)
+		f.pool.AtFirst(side.attach)
 	}
 	if forget {
-		f.pool.atFirst(forgetTrees)
+		f.pool.AtFirst(sqlite.ForgetTrees)
 		f.keepSurvey(s, side)
 	}
-	if len(schemaNow.tables) < manyTables {
-		if err := f.pool.prepare(); err != nil {
+	if len(schemaNow.Tables) < manyTables {
+		if err := f.pool.Prepare(); err != nil {
 			return nil, err
 		}
 	}
 	if !src.asItWas() {
 		r.still = false
-		r.pool.distrust() // the file was written to while it was opened
+		r.pool.Distrust() // the file was written to while it was opened
 	}
 	r.signed, r.records = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version)
 	r.memory = newMemory(s)
 	r.indexes = newIndexes(s.options.DataDir, src, r.catalog.Version, s.options.Index)
-	r.pool.ready = r.indexes.attach
+	r.pool.Ready = r.indexes.attach
 	if now, ok := stampOf(f.path); ok && now.same(f.stamp) && local(f.path) {
 		r.opened = f.stamp
 	}
@@ -396,7 +403,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 // use, the connection fails until the next reload.
 const manyTables = 2500
 
-// manyTrees is the number of R-trees from which they are not used, unless a layer is too large: see forgetTrees.
+// manyTrees is the number of R-trees from which they are not used, unless a layer is too large: see sqlite.ForgetTrees.
 const manyTrees = 1000
 
 // mostWithoutTree is the largest number of features among which boxes may be searched row by row.
@@ -419,26 +426,26 @@ const noLayer = "gpkg_contents lists no table of features or attributes, or the 
 
 // close closes a revision without users.
 func (r *revision) close() error {
-	return errors.Join(r.pool.close(), r.signs.close(), r.source.close())
+	return errors.Join(r.pool.Close(), r.signs.Close(), r.source.close())
 }
 
 // reader opens a connection for the pool; encoding is the text encoding of the file.
-func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
-	c, err := openAnother(path, m, encoding)
+func (s *Store) reader(path string, m sqlite.Mode, encoding string) (*sqlite.Conn, error) {
+	c, err := sqlite.OpenUnread(path, m, encoding)
 	if err != nil {
 		return nil, err
 	}
-	c.first, c.beside = s.limitPages, s.pagesBeside()
+	c.First, c.AttachedCache = s.limitPages, s.pagesBeside()
 	return c, nil
 }
 
 // limitPages limits the page cache for the main database of a connection.
-func (s *Store) limitPages(c *conn) error {
-	kib := pageCache
+func (s *Store) limitPages(c *sqlite.Conn) error {
+	kib := sqlite.PageCache
 	if n := s.pages(); n > 0 {
 		kib = strconv.FormatInt(max(512, min(16<<10, n/2)), 10)
 	}
-	return c.exec("PRAGMA cache_size=-" + kib)
+	return c.Exec("PRAGMA cache_size=-" + kib)
 }
 
 // pagesBeside is the size of the page cache for an attached database, of which a connection has two: at most SQLite's
@@ -457,7 +464,7 @@ func (s *Store) pages() int64 { return s.options.PageCache >> 10 / int64(s.optio
 type unserved struct{ hidden, bookkeeping []string }
 
 // drafts returns a draft for each layer, including refused ones.
-func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
+func (s *Store) drafts(c *sqlite.Conn) (served []*draft, not unserved, err error) {
 	list, err := readContents(c)
 	if err != nil {
 		return nil, not, err
@@ -479,7 +486,7 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 			settings: s.settingsOf(def.Table), own: def})
 	}
 	texts, textsErr := readColumnTexts(c)
-	if textsErr != nil && !faulty(textsErr) {
+	if textsErr != nil && !sqlite.IsFaulty(textsErr) {
 		return nil, not, textsErr
 	}
 	served = drafts[:0]
@@ -494,7 +501,7 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 			continue
 		}
 		d.n = i
-		if err := d.check(c, texts, textsErr); faulty(err) {
+		if err := d.check(c, texts, textsErr); sqlite.IsFaulty(err) {
 			d.refuse("%s", unreadable(err))
 		} else if err != nil {
 			return nil, not, err
@@ -521,7 +528,7 @@ func (s *Store) configures(layer string) bool {
 
 // check refuses a draft that is not a table of features or attributes. texts is the result of readColumnTexts, textsErr
 // its error.
-func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr error) (err error) {
+func (d *draft) check(c *sqlite.Conn, texts map[string]map[string]columnText, textsErr error) (err error) {
 	if d.own != nil && foldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
 		return nil
@@ -535,16 +542,16 @@ func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr 
 		d.refuse("the data type %q is not known; set data_type in gpkg_contents to features or attributes", d.kind)
 		return nil
 	}
-	if d.table, err = readTable(c, d.contents.table); err != nil {
+	if d.table, err = sqlite.ReadTable(c, d.contents.table); err != nil {
 		return err
 	}
-	if d.table == nil || len(d.table.columns) == 0 {
+	if d.table == nil || len(d.table.Columns) == 0 {
 		d.refuse("there is no table or view of that name; remove its row from gpkg_contents, or set hidden of the " +
 			"collection")
 		return nil
 	}
 	hidden := func(column string) bool { return slices.Contains(d.settings.HiddenColumns, column) }
-	d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool { return hidden(col.name) })
+	d.table.Columns = slices.DeleteFunc(d.table.Columns, func(col sqlite.Column) bool { return hidden(col.Name) })
 	if d.kind == "features" && len(d.geometries) == 0 {
 		d.refuse("gpkg_geometry_columns does not name its geometry column; add its row there")
 		return nil
@@ -553,14 +560,14 @@ func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr 
 	if textsErr != nil {
 		return textsErr
 	}
-	d.texts = texts[lowered(d.table.name)]
+	d.texts = texts[sqlite.Lower(d.table.Name)]
 	if d.geometry != "" && !d.refused() {
-		col, ok := d.table.column(d.geometry)
+		col, ok := d.table.Column(d.geometry)
 		if !ok {
 			d.refuse("the geometry column %q does not exist; correct its name in gpkg_geometry_columns", d.geometry)
 			return nil
 		}
-		d.geometry = col.name
+		d.geometry = col.Name
 		d.place()
 	}
 	return nil
@@ -573,8 +580,8 @@ func (d *draft) chooseGeometry(columns []geometryColumn) {
 		wanted = d.own.Geometry.Column
 	}
 	place := func(g geometryColumn) int {
-		return slices.IndexFunc(d.table.columns, func(col tableColumn) bool {
-			return strings.EqualFold(col.name, g.geometry)
+		return slices.IndexFunc(d.table.Columns, func(col sqlite.Column) bool {
+			return strings.EqualFold(col.Name, g.geometry)
 		})
 	}
 	slices.SortStableFunc(columns, func(a, b geometryColumn) int { return place(a) - place(b) })
@@ -594,14 +601,14 @@ func (d *draft) chooseGeometry(columns []geometryColumn) {
 			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one",
 				g.geometry, d.geometry)
 		}
-		d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool {
-			return strings.EqualFold(col.name, g.geometry)
+		d.table.Columns = slices.DeleteFunc(d.table.Columns, func(col sqlite.Column) bool {
+			return strings.EqualFold(col.Name, g.geometry)
 		})
 	}
 }
 
 // side opens or creates the side file and sets the surveys of drafts. It returns nil if the file itself has them.
-func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) (*sideFile, error) {
+func (s *Store) side(ctx context.Context, src source, c *sqlite.Conn, drafts []*draft) (*sideFile, error) {
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
@@ -661,8 +668,8 @@ func (f *sideFile) isSampled() bool {
 // isSampled reports whether the survey is based on a sample.
 func (d *draft) isSampled() bool { return d.survey != nil && d.survey.Sampled }
 
-func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*draft) error {
-	w, err := newSideWriter(path, c.encoding)
+func (s *Store) makeSide(ctx context.Context, path string, c *sqlite.Conn, drafts []*draft) error {
+	w, err := newSideWriter(path, c.Encoding)
 	if err != nil {
 		return err
 	}
@@ -676,14 +683,14 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 		if s.sampling {
 			sv, err = d.sample(c, w, s.options.SampleFrom)
 		}
-		if sv == nil && (err == nil || faulty(err)) {
+		if sv == nil && (err == nil || sqlite.IsFaulty(err)) {
 			sv, err = s.examine(ctx, c, w, d)
 		}
 		if err == nil {
 			err = w.put(d.contents.table, sv)
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("layer %s: %w", d.contents.table, err), w.c.close())
+			return errors.Join(fmt.Errorf("layer %s: %w", d.contents.table, err), w.c.Close())
 		}
 	}
 	return w.finish()
@@ -701,16 +708,16 @@ func (s *Store) progress(layer string, done, total int) {
 
 // examine surveys a layer. Faults of the layer are part of the survey, so that other layers are served. It returns an
 // error if the file cannot be read or the side file cannot be written.
-func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (*survey, error) {
+func (s *Store) examine(ctx context.Context, c *sqlite.Conn, w *sideWriter, d *draft) (*survey, error) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
-	if d.table.view {
+	if d.table.View {
 		bounded, cancel = context.WithTimeout(ctx, s.options.ViewTimeout)
-		c.boundValues(s.options.ViewRow)
-		defer c.boundValues(maxValue)
+		c.BoundValues(s.options.ViewRow)
+		defer c.BoundValues(sqlite.MaxValue)
 	}
 	defer cancel()
-	c.interrupt(bounded)
-	defer c.interrupt(ctx)
+	c.Interrupt(bounded)
+	defer c.Interrupt(ctx)
 	sv, err := d.examine(bounded, c, w, s.progress)
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -718,19 +725,19 @@ func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (
 	case bounded.Err() != nil:
 		return &survey{Fault: fmt.Sprintf("the view did not end within %v; store its rows as a table, "+
 			"or raise limits.view_timeout", s.options.ViewTimeout)}, nil
-	case d.table.view && tooBig(err):
+	case d.table.View && sqlite.IsTooBig(err):
 		return &survey{
 			Fault: fmt.Sprintf("the view reads or computes a value of more than %d MiB, the most for a view; "+
 				"shorten it by substr, store the rows as a table, or raise limits.memory, of which that is a part",
 				s.options.ViewRow>>20)}, nil
-	case faulty(err):
+	case sqlite.IsFaulty(err):
 		return &survey{Fault: unreadable(err)}, nil
 	}
 	return nil, err
 }
 
 // publish creates the catalog from the drafts.
-func (r *revision) publish(c *conn, drafts []*draft) error {
+func (r *revision) publish(c *sqlite.Conn, drafts []*draft) error {
 	for _, d := range drafts {
 		if !d.refused() {
 			l, err := d.open(c)
@@ -764,9 +771,9 @@ func (r *revision) add(d *draft, l *layer) {
 	if d.settings.ID != "" {
 		id = d.settings.ID
 	} else if id == "" {
-		id = d.table.name
+		id = d.table.Name
 	}
-	own := store.CollectionID(cmp.Or(l.ID, d.table.name))
+	own := store.CollectionID(cmp.Or(l.ID, d.table.Name))
 	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
 	l.shapes = r.shapes
 	r.layers[l.ID] = l
@@ -778,9 +785,9 @@ func (r *revision) add(d *draft, l *layer) {
 }
 
 // schemaText returns the SQL of the schema.
-func schemaText(c *conn) (string, error) {
+func schemaText(c *sqlite.Conn) (string, error) {
 	var b strings.Builder
-	err := c.query("SELECT coalesce(sql, name) FROM main.sqlite_schema ORDER BY rowid", nil, func(r row) error {
+	err := c.Query("SELECT coalesce(sql, name) FROM main.sqlite_schema ORDER BY rowid", nil, func(r sqlite.Row) error {
 		b.WriteString(r.Text(0) + "\n")
 		return nil
 	})
@@ -793,4 +800,30 @@ func (r *revision) layer(id string) (*layer, error) {
 		return l, nil
 	}
 	return nil, fmt.Errorf("gpkg: collection %q: %w", id, store.ErrNotFound)
+}
+
+// openSurvey is sqlite.Open for a connection that surveys a file. It cannot use R-trees if the file has very many of
+// them, and no view that may read one.
+func openSurvey(path string, m sqlite.Mode) (*sqlite.Conn, error) {
+	c, err := sqlite.OpenWithoutTrees(path, m)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := c.Schema()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	trees := 0
+	for _, sql := range schema.Tables {
+		if strings.HasPrefix(strings.ToUpper(sql), "CREATE VIRTUAL ") {
+			trees++
+		}
+	}
+	if trees >= manyTrees && len(schema.Views) == 0 {
+		return c, nil
+	}
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	return sqlite.Open(path, m)
 }

@@ -12,6 +12,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // The first start of a server does not wait until all rows of large layers have been read. Their survey is based on a
@@ -27,11 +28,11 @@ const (
 )
 
 // sample returns a survey based on a sample; nil if the layer must be read as a whole.
-func (d *draft) sample(c *conn, side *sideWriter, from int) (*survey, error) {
-	if d.table.view || d.table.rowid == "" || d.uncut || slices.ContainsFunc(d.table.columns, d.isUnsure) {
+func (d *draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*survey, error) {
+	if d.table.View || d.table.Rowid == "" || d.uncut || slices.ContainsFunc(d.table.Columns, d.isUnsure) {
 		return nil, nil
 	}
-	total, err := c.one("SELECT count(*) FROM " + d.table.quoted())
+	total, err := c.One("SELECT count(*) FROM " + d.table.Quoted())
 	if err != nil || int(total) < from {
 		return nil, err
 	}
@@ -57,24 +58,24 @@ func (d *draft) sample(c *conn, side *sideWriter, from int) (*survey, error) {
 
 // isUnsure reports whether a sample is not enough for a column: JSON, whose members are listed, and text in the role of
 // a time.
-func (d *draft) isUnsure(col tableColumn) bool {
+func (d *draft) isUnsure(col sqlite.Column) bool {
 	t, known := d.declaredType(col)
-	return t == cql2.TypeJSON || d.own.isJSON(col.name) || d.isRole(col.name) && known && t == cql2.TypeText
+	return t == cql2.TypeJSON || d.own.isJSON(col.Name) || d.isRole(col.Name) && known && t == cql2.TypeText
 }
 
 // sampleRows reads rows at regular intervals of the table.
-func (d *draft) sampleRows(c *conn, sv *survey, side *sideWriter) error {
+func (d *draft) sampleRows(c *sqlite.Conn, sv *survey, side *sideWriter) error {
 	rd, err := d.reader(c, sv, side)
 	if err != nil {
 		return err
 	}
 	rd.index, sv.Columns = nil, rd.byName
-	id := d.table.rowid
-	first, err := c.one("SELECT min(" + id + ") FROM " + d.table.quoted())
+	id := d.table.Rowid
+	first, err := c.One("SELECT min(" + id + ") FROM " + d.table.Quoted())
 	if err != nil {
 		return err
 	}
-	last, err := c.one("SELECT max(" + id + ") FROM " + d.table.quoted())
+	last, err := c.One("SELECT max(" + id + ") FROM " + d.table.Quoted())
 	if sv.Count > mostIDs && last-first+1 == int64(sv.Count) {
 		for at := first; at <= last; at += markEvery {
 			sv.Marks = append(sv.Marks, at)
@@ -85,15 +86,15 @@ func (d *draft) sampleRows(c *conn, sv *survey, side *sideWriter) error {
 			return err
 		}
 		at := first + int64(float64(last-first)*float64(i)/samples)
-		err = c.query(rd.sql+" WHERE "+id+" >= ? ORDER BY "+id+" LIMIT "+strconv.Itoa(sampleRows), []any{at}, rd.read)
+		err = c.Query(rd.sql+" WHERE "+id+" >= ? ORDER BY "+id+" LIMIT "+strconv.Itoa(sampleRows), []any{at}, rd.read)
 	}
 	return err
 }
 
 // declaredHold reports whether the sample fits the declared types. It sets what the sample cannot show.
 func (d *draft) declaredHold(sv *survey) bool {
-	for _, col := range d.table.columns {
-		cs := sv.Columns[col.name]
+	for _, col := range d.table.Columns {
+		cs := sv.Columns[col.Name]
 		if cs == nil {
 			continue
 		}
@@ -106,7 +107,7 @@ func (d *draft) declaredHold(sv *survey) bool {
 		if moment && cs.Clock && t == cql2.TypeDate {
 			return false
 		}
-		if !col.notNull {
+		if !col.NotNull {
 			cs.Null++
 		}
 		cs.Set, cs.Layout, cs.NotDay, cs.Sampled = false, "", moment, true
@@ -115,7 +116,7 @@ func (d *draft) declaredHold(sv *survey) bool {
 }
 
 // sampleTree completes a survey from the R-tree of the source; nil if the R-tree does not agree with the rows.
-func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, error) {
+func (d *draft) sampleTree(c *sqlite.Conn, sv *survey, side *sideWriter) (*survey, error) {
 	var ids []int64
 	all := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	err := walkTree(c, d.treeName(), func(x packCell) error {
@@ -136,7 +137,7 @@ func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, erro
 			return nil, nil
 		}
 	}
-	size, err := c.one("SELECT page_count * page_size FROM pragma_page_count('main'), pragma_page_size('main')")
+	size, err := c.One("SELECT page_count * page_size FROM pragma_page_count('main'), pragma_page_size('main')")
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +160,12 @@ func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, erro
 
 // findMissing records the rows that the R-tree lacks; ids are those in the R-tree. whole is false if one of them has a
 // geometry.
-func (d *draft) findMissing(c *conn, index *sideIndex, ids []int64) (whole bool, err error) {
+func (d *draft) findMissing(c *sqlite.Conn, index *sideIndex, ids []int64) (whole bool, err error) {
 	slices.Sort(ids)
 	var missing []int64
 	at := 0
-	id := d.table.rowid
-	err = c.query("SELECT "+id+" FROM "+d.table.quoted()+" ORDER BY "+id, nil, func(r row) error {
+	id := d.table.Rowid
+	err = c.Query("SELECT "+id+" FROM "+d.table.Quoted()+" ORDER BY "+id, nil, func(r sqlite.Row) error {
 		for n := r.Int(0); at < len(ids) && ids[at] <= n; at++ {
 			if ids[at] == n {
 				return nil
@@ -179,9 +180,9 @@ func (d *draft) findMissing(c *conn, index *sideIndex, ids []int64) (whole bool,
 		if err != nil || !whole {
 			break
 		}
-		sql := "SELECT " + quote(d.geometry) + " FROM " + d.table.quoted() + " WHERE " + id + " = ?"
-		err = c.query(sql, []any{n}, func(r row) error {
-			if r.Kind(0) == kindBlob {
+		sql := "SELECT " + sqlite.Quote(d.geometry) + " FROM " + d.table.Quoted() + " WHERE " + id + " = ?"
+		err = c.Query(sql, []any{n}, func(r sqlite.Row) error {
+			if r.Kind(0) == sqlite.KindBlob {
 				buf = r.Bytes(0, buf)
 				_, _, state := gpb.Read(buf)
 				whole = state == gpb.Empty
@@ -238,10 +239,10 @@ func (s *Store) surveyAll(ctx context.Context) error {
 	if err != nil {
 		return src.explain(err)
 	}
-	defer c.close()
-	c.interrupt(ctx)
+	defer c.Close()
+	c.Interrupt(ctx)
 	var drafts []*draft
-	if c.survey, err = c.schema(); err == nil {
+	if _, err = c.FreezeSchema(); err == nil {
 		drafts, _, err = s.drafts(c)
 	}
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/tempfile"
 )
 
@@ -31,13 +32,13 @@ func readSide(path string) *sideFile {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	c, err := openConn(path, readOnly)
+	c, err := sqlite.Open(path, sqlite.ReadOnly)
 	if err != nil {
 		return nil
 	}
-	defer c.close()
+	defer c.Close()
 	f := &sideFile{path: path}
-	if v, err := c.one("PRAGMA user_version"); err != nil || v != SideVersion {
+	if v, err := c.One("PRAGMA user_version"); err != nil || v != SideVersion {
 		return nil
 	}
 	if f.surveys, err = readSurveys(c, "survey"); err != nil {
@@ -55,7 +56,7 @@ func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
 
 // sideWriter writes a new side file, or the equivalent tables in a register.
 type sideWriter struct {
-	c       *conn
+	c       *sqlite.Conn
 	dir     string // directory for sorting; "": the system's
 	at      string // qualifier of the table names for readers: the schema, or a prefix within a register
 	prefix  string // prefix of table names
@@ -64,7 +65,7 @@ type sideWriter struct {
 
 // newSideWriter creates a side file. SQLite requires that it has the text encoding of the source.
 func newSideWriter(path, encoding string) (*sideWriter, error) {
-	c, err := openConn(path, readWrite)
+	c, err := sqlite.Open(path, sqlite.ReadWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func newSideWriter(path, encoding string) (*sideWriter, error) {
 		"PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
 		"PRAGMA user_version=" + strconv.Itoa(SideVersion), surveyTable(""),
 	} {
-		if err := c.exec(sql); err != nil {
-			return nil, errors.Join(err, c.close())
+		if err := c.Exec(sql); err != nil {
+			return nil, errors.Join(err, c.Close())
 		}
 	}
 	return w, nil
@@ -87,11 +88,11 @@ func (w *sideWriter) put(layer string, sv *survey) error {
 		return err
 	}
 	w.surveys[layer] = sv
-	return w.c.exec("INSERT INTO "+w.prefix+"survey VALUES (?, ?)", layer, body)
+	return w.c.Exec("INSERT INTO "+w.prefix+"survey VALUES (?, ?)", layer, body)
 }
 
 func (w *sideWriter) finish() error {
-	return errors.Join(w.c.exec("COMMIT"), w.c.close())
+	return errors.Join(w.c.Exec("COMMIT"), w.c.Close())
 }
 
 // sideIndex collects the envelopes of a layer. A nil sideIndex does nothing.
@@ -103,17 +104,17 @@ type sideIndex struct {
 	miss   string                     // table of rows without geometry, created for the first one
 	missed bool                       // miss was created
 	trust  bool                       // our Writer wrote the source's R-tree; only its size is verified
-	c      *conn                      // to the source
+	c      *sqlite.Conn               // to the source
 	cells  *tempfile.Sorter[packCell] // entries of the source's R-tree, by row id; nil: not verified
 	next   func() (packCell, bool)    // remaining entries
 	close  func()
 }
 
 // index prepares an R-tree for a layer, or verifies that of the source.
-func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
+func (w *sideWriter) index(c *sqlite.Conn, d *draft) (*sideIndex, error) {
 	n := strconv.Itoa(d.n)
 	x := &sideIndex{w: w, miss: w.prefix + "nogeom_" + n, close: func() {}}
-	if err := w.c.exec("DROP TABLE IF EXISTS " + x.miss); err != nil {
+	if err := w.c.Exec("DROP TABLE IF EXISTS " + x.miss); err != nil {
 		return nil, err
 	}
 	own, err := sourceIndex(c, d)
@@ -122,10 +123,10 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	}
 	if own != "" {
 		x.name, x.c, x.trust = own, c, d.own != nil
-		x.rows = "main." + quote(d.treeName()+"_rowid")
+		x.rows = "main." + sqlite.Quote(d.treeName()+"_rowid")
 		return x, nil
 	}
-	if err := w.c.exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n +
+	if err := w.c.Exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n +
 		" USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
 		return nil, err
 	}
@@ -138,22 +139,22 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 var errIndex = errors.New("gpkg: the R-tree is not complete")
 
 // sourceIndex returns the R-tree of the source (OGC 12-128r18, F.3); "" if there is none.
-func sourceIndex(c *conn, d *draft) (string, error) {
-	if d.table.rowid == "" || d.ownIndex {
+func sourceIndex(c *sqlite.Conn, d *draft) (string, error) {
+	if d.table.Rowid == "" || d.ownIndex {
 		return "", nil
 	}
-	schema, err := c.schema()
+	schema, err := c.Schema()
 	if err != nil {
 		return "", err
 	}
-	if _, ok := schema.tables[lowered(d.treeName())]; !ok {
+	if _, ok := schema.Tables[sqlite.Lower(d.treeName())]; !ok {
 		return "", nil
 	}
-	return "main." + quote(d.treeName()), nil
+	return "main." + sqlite.Quote(d.treeName()), nil
 }
 
 // treeName returns the name of the R-tree in the source.
-func (d *draft) treeName() string { return "rtree_" + d.table.name + "_" + d.geometry }
+func (d *draft) treeName() string { return "rtree_" + d.table.Name + "_" + d.geometry }
 
 // verify makes add compare rows, which come in the order of their ids, with the source's R-tree.
 func (x *sideIndex) verify(dir, tree string) error {
@@ -162,14 +163,14 @@ func (x *sideIndex) verify(dir, tree string) error {
 	}
 	x.cells = tempfile.NewSorter(dir, packMost, func(a, b packCell) int { return cmp.Compare(a.id, b.id) })
 	err := walkTree(x.c, tree, func(cell packCell) error { x.cells.Add(cell); return nil })
-	if errors.Is(err, errTree) || faulty(err) {
+	if errors.Is(err, errTree) || sqlite.IsFaulty(err) {
 		err = errIndex
 	}
 	stop := func() {}
 	x.next, stop = iter.Pull(func(yield func(packCell) bool) {
 		x.cells.Sorted(func(c packCell) error { // on error entries are missing, which complete detects
 			if !yield(c) {
-				return errEnough
+				return sqlite.ErrEnough
 			}
 			return nil
 		})
@@ -187,7 +188,7 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 		return nil
 	}
 	if x.insert != "" {
-		return x.w.c.exec(x.insert, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
+		return x.w.c.Exec(x.insert, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
 	}
 	cell, ok := x.next()
 	if in := cell.bound(); !ok || cell.id != id || !in.Contains(b.Min) || !in.Contains(b.Max) {
@@ -207,7 +208,7 @@ func (x *sideIndex) complete(want int) error {
 		}
 		return nil
 	}
-	n, err := x.c.one("SELECT count(*) FROM " + x.rows)
+	n, err := x.c.One("SELECT count(*) FROM " + x.rows)
 	if err == nil && int(n) != want {
 		err = errIndex
 	}
@@ -220,19 +221,19 @@ func (x *sideIndex) missing(id int64) error {
 	}
 	if !x.missed {
 		x.missed = true
-		if err := x.w.c.exec("CREATE TABLE " + x.miss + " (id INTEGER PRIMARY KEY)"); err != nil {
+		if err := x.w.c.Exec("CREATE TABLE " + x.miss + " (id INTEGER PRIMARY KEY)"); err != nil {
 			return err
 		}
 	}
-	return x.w.c.exec("INSERT INTO "+x.miss+" VALUES (?)", id)
+	return x.w.c.Exec("INSERT INTO "+x.miss+" VALUES (?)", id)
 }
 
 // attach attaches the side file to a connection as schema side. f may be nil.
-func (f *sideFile) attach(c *conn) error {
+func (f *sideFile) attach(c *sqlite.Conn) error {
 	if f == nil {
 		return nil
 	}
-	if err := c.attach(f.path, "side"); err != nil {
+	if err := c.Attach(f.path, "side"); err != nil {
 		return fmt.Errorf("gpkg: side file: %w", err)
 	}
 	return nil
@@ -246,9 +247,9 @@ func surveyTable(prefix string) string {
 }
 
 // readSurveys returns surveys by layer, except those that must be repeated.
-func readSurveys(c *conn, table string) (map[string]*survey, error) {
+func readSurveys(c *sqlite.Conn, table string) (map[string]*survey, error) {
 	m := map[string]*survey{}
-	err := c.query("SELECT layer, body FROM "+table, nil, func(r row) error {
+	err := c.Query("SELECT layer, body FROM "+table, nil, func(r sqlite.Row) error {
 		sv := &survey{}
 		if err := json.Unmarshal([]byte(r.Text(1)), sv); err != nil {
 			return err

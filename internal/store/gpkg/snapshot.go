@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // snapshot is a view of one version of the file.
@@ -65,7 +66,7 @@ func (x *snapshot) Close() error {
 // held is a connection with a read transaction. Queries whose context has it as heldKey use it.
 type held struct {
 	snapshot
-	c    *conn
+	c    *sqlite.Conn
 	lost bool // the transaction has failed
 	done bool
 }
@@ -81,7 +82,7 @@ func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 	}
 	x := &held{snapshot: snapshot{r: r}}
 	s.pin(&x.snapshot, heldKey{}, x)
-	if x.c, err = r.pool.get(ctx); err != nil {
+	if x.c, err = r.pool.Get(ctx); err != nil {
 		r.release()
 		return nil, r.explain(err)
 	}
@@ -92,29 +93,29 @@ func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 }
 
 func (x *held) begin(ctx context.Context) error {
-	stop := x.c.watch(ctx)
+	stop := x.c.Watch(ctx)
 	defer stop()
-	err := x.c.exec("BEGIN")
+	err := x.c.Exec("BEGIN")
 	if err != nil {
 		return err
 	}
 	x.met, err = x.r.revOf(ctx, x.c)
-	x.c.pinned = &x.met
+	sessionOf(x.c).pinned = &x.met
 	return err
 }
 
 // use runs fn within the transaction.
-func (x *held) use(ctx context.Context, fn func(*conn) error) error {
+func (x *held) use(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	stop := x.c.watch(ctx)
+	stop := x.c.Watch(ctx)
 	defer stop()
-	if x.lost = x.lost || !x.c.still && x.c.c.AutocommitEnabled(); x.lost {
+	if x.lost = x.lost || !x.c.IsImmutable() && !x.c.InTransaction(); x.lost {
 		return fmt.Errorf("gpkg: what was held is lost: %w", store.ErrChanged)
 	}
 	err := fn(x.c)
-	if err != nil && ctx.Err() != nil && interrupted(err) {
+	if err != nil && ctx.Err() != nil && sqlite.IsInterrupted(err) {
 		return ctx.Err()
 	}
 	return err
@@ -129,12 +130,12 @@ func (x *held) Close() error {
 	}
 	x.done = true
 	var err error
-	x.c.pinned = nil
-	if !x.c.c.AutocommitEnabled() {
-		if err = x.c.exec("COMMIT"); err != nil {
-			err = errors.Join(err, x.c.exec("ROLLBACK"))
+	sessionOf(x.c).pinned = nil
+	if x.c.InTransaction() {
+		if err = x.c.Exec("COMMIT"); err != nil {
+			err = errors.Join(err, x.c.Exec("ROLLBACK"))
 		}
 	}
-	x.r.pool.put(x.c)
+	x.r.pool.Put(x.c)
 	return errors.Join(err, x.snapshot.Close())
 }

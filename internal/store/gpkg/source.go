@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/tempfile"
 )
 
@@ -153,30 +154,30 @@ func (s source) sideName(extra string) (prefix, stem string) {
 // readable returns the path of the file to open, and the mode. Reading a file in WAL mode requires writing next to it.
 // Therefore such a file is copied into dir or, if its directory is not writable, opened as immutable. Copies, and files
 // declared unchanging, are opened as immutable, too.
-func (s source) readable(dir string, unchanging bool) (path string, m mode, err error) {
+func (s source) readable(dir string, unchanging bool) (path string, m sqlite.Mode, err error) {
 	if unchanging {
-		return s.path, immutable, s.complete()
+		return s.path, sqlite.Immutable, s.complete()
 	}
 	if !s.wal {
-		return s.path, readOnly, nil
+		return s.path, sqlite.ReadOnly, nil
 	}
 	if !writable(filepath.Dir(s.path)) {
 		if s.walSize == 0 {
-			return s.path, immutable, nil
+			return s.path, sqlite.Immutable, nil
 		}
-		return s.path, readOnly, nil
+		return s.path, sqlite.ReadOnly, nil
 	}
 	prefix, stem := s.sideName("copy")
 	path = filepath.Join(dir, stem+".gpkg")
 	if _, err := os.Stat(path); err == nil {
-		return path, immutable, nil
+		return path, sqlite.Immutable, nil
 	}
 	err = atomically(path, s.copyBeside)
 	if err != nil {
 		return "", 0, fmt.Errorf("gpkg: copying %s, which is in WAL mode, to the data folder: %w", s.name, err)
 	}
 	removeOthers(dir, prefix, stem, ".gpkg")
-	return path, immutable, nil
+	return path, sqlite.Immutable, nil
 }
 
 // copyBeside copies a file in WAL mode into an empty file, consistently. It uses SQLite, which creates files next to
@@ -220,12 +221,12 @@ func copyFile(dst string, src source) error {
 
 // vacuumInto copies an SQLite file that others may be writing; they own -wal and -shm.
 func vacuumInto(dst, src string) error {
-	c, err := openConn(src, readOnly)
+	c, err := sqlite.Open(src, sqlite.ReadOnly)
 	if err != nil {
 		return err
 	}
-	err = c.exec("VACUUM INTO ?", dst)
-	return errors.Join(err, c.close())
+	err = c.Exec("VACUUM INTO ?", dst)
+	return errors.Join(err, c.Close())
 }
 
 // atomically calls write with a temporary path in the same directory, and renames the file to path after success. File
@@ -313,16 +314,16 @@ func removeOthers(dir, prefix, stem, ext string) {
 
 // explain adds the cure to an error of SQLite while opening.
 func (s source) explain(err error) error {
-	switch troubleOf(err) {
-	case damaged:
+	switch sqlite.TroubleOf(err) {
+	case sqlite.Damaged:
 		return fmt.Errorf("gpkg: %s is damaged; restore it from a copy, or rescue what is left with sqlite3's "+
 			".recover: %w", s.name, err)
-	case locked:
+	case sqlite.Locked:
 		return fmt.Errorf("gpkg: %s is locked by a program that writes to it; close that program: %w", s.name, err)
-	case unreachable:
+	case sqlite.Unreachable:
 		return fmt.Errorf("gpkg: %s cannot be opened; check the permissions of the file and its folder: %w", s.name,
 			err)
-	case replaced:
+	case sqlite.Replaced:
 		return fmt.Errorf("gpkg: a program ended while it wrote into %s; open it once with that program or with "+
 			"sqlite3, which undoes what was half written: %w", s.name, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -314,18 +315,19 @@ func (r *revision) makeSpellings(part spelledPart) error {
 	t := &spellings{}
 	order := "0"
 	if part.order != "" {
-		order = quote(part.order)
+		order = sqlite.Quote(part.order)
 	}
-	id := quote(part.id)
-	from := " FROM " + part.table + " WHERE " + quote(part.norm) + " IS NOT NULL"
-	sql := "SELECT " + quote(part.norm) + ", " + id + ", " + order + from + " ORDER BY " + quote(part.norm)
-	err := r.use(context.Background(), func(c *conn) error {
-		if same, err := c.unchanged(); err != nil || !same {
+	id := sqlite.Quote(part.id)
+	from := " FROM " + part.table + " WHERE " + sqlite.Quote(part.norm) + " IS NOT NULL"
+	sql := "SELECT " + sqlite.Quote(part.norm) + ", " + id + ", " + order + from + " ORDER BY " +
+		sqlite.Quote(part.norm)
+	err := r.use(context.Background(), func(c *sqlite.Conn) error {
+		if same, err := c.Unchanged(); err != nil || !same {
 			return errNoRoom
 		}
-		least, err := c.one("SELECT min(" + id + ") FROM " + part.table)
-		most, err2 := c.one("SELECT max(" + id + ") FROM " + part.table)
-		all, err3 := c.one("SELECT count(*)" + from)
+		least, err := c.One("SELECT min(" + id + ") FROM " + part.table)
+		most, err2 := c.One("SELECT max(" + id + ") FROM " + part.table)
+		all, err3 := c.One("SELECT count(*)" + from)
 		if err := cmp.Or(err, err2, err3); err != nil || all > int64(room/16) {
 			return cmp.Or(err, errNoRoom)
 		}
@@ -335,7 +337,7 @@ func (r *revision) makeSpellings(part spelledPart) error {
 		}
 		m := spellingsMaker{t: t, most: most}
 		n := 0
-		err = c.query(sql, nil, func(row row) error {
+		err = c.Query(sql, nil, func(row sqlite.Row) error {
 			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+m.texts.Cap()+8*len(t.rows) > room ||
 				m.texts.Len() > 1<<31) {
 				// byID, and memory to sort it
@@ -367,10 +369,11 @@ type spellingsMaker struct {
 	text, last []byte
 }
 
-func (m *spellingsMaker) add(row row) error {
+func (m *spellingsMaker) add(row sqlite.Row) error {
 	t := m.t
 	at := row.Int(2)
-	if row.Kind(0) != kindText || row.Kind(1) != kindInt || row.Kind(2) != kindInt || int64(int32(at)) != at {
+	if row.Kind(0) != sqlite.KindText || row.Kind(1) != sqlite.KindInt || row.Kind(2) != sqlite.KindInt ||
+		int64(int32(at)) != at {
 		return errNoRoom
 	}
 	id := row.Int(1)

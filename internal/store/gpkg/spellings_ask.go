@@ -10,6 +10,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -51,7 +52,7 @@ func (qu *query) spelledPart() (part spelledPart, ok bool) {
 		}
 		if rel, isRelated := x.(cql2.Related); isRelated {
 			r := src.Relations[rel.Relation]
-			if qu.all.Texts != "" || r == nil || quote(r.Key) != qu.l.key || r.Order != by {
+			if qu.all.Texts != "" || r == nil || sqlite.Quote(r.Key) != qu.l.key || r.Order != by {
 				continue
 			}
 			src, x, part.id = &r.Source, rel.X, r.Owner
@@ -79,7 +80,7 @@ func (qu *query) shareTexts(part *spelledPart) {
 			key = qu.l.source.Relations[rel.Relation].Key
 		}
 	}
-	if len(part.others) > 0 && (key == "" || quote(key) == qu.l.key) {
+	if len(part.others) > 0 && (key == "" || sqlite.Quote(key) == qu.l.key) {
 		return
 	}
 	own := part.id
@@ -159,20 +160,20 @@ func (qu *query) isSpelled() bool {
 
 // bySpellings answers the query from texts in memory. It returns false if the index is not built, or if the rest of the
 // filter leaves fewer rows.
-func (qu *query) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) bySpellings(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	part, _ := qu.spelledPart()
 	t := qu.rev.spellings(qu.l, part)
 	if t == nil {
 		return false, nil
 	}
-	if same, err := c.unchanged(); err != nil || !same {
+	if same, err := c.Unchanged(); err != nil || !same {
 		return false, err
 	}
 	return qu.spelledPage(ctx, c, t, p)
 }
 
 // spelledPage is bySpellings with an index.
-func (qu *query) spelledPage(ctx context.Context, c *conn, t *spellings, p *store.Page) (bool, error) {
+func (qu *query) spelledPage(ctx context.Context, c *sqlite.Conn, t *spellings, p *store.Page) (bool, error) {
 	part, _ := qu.spelledPart()
 	rows, ok, err := qu.spelledRows(c, t, part)
 	if err != nil || !ok {
@@ -187,7 +188,7 @@ func (qu *query) spelledPage(ctx context.Context, c *conn, t *spellings, p *stor
 			err = fn(numbered{int64(t.rows[row].order), t.id(row)})
 			return err == nil
 		})
-		return enough(err)
+		return sqlite.Enough(err)
 	}
 	err = qu.allNumbers(numbers, p)
 	return true, cmp.Or(err, ctx.Err())
@@ -197,7 +198,8 @@ func (qu *query) spelledPage(ctx context.Context, c *conn, t *spellings, p *stor
 const spelledFew = 32
 
 // spelledRows returns the rows that match a part; false if the rest of the filter leaves fewer rows than the texts do.
-func (qu *query) spelledRows(c *conn, t *spellings, part spelledPart) (rows iter.Seq[uint32], ok bool, err error) {
+func (qu *query) spelledRows(c *sqlite.Conn, t *spellings, part spelledPart) (rows iter.Seq[uint32], ok bool,
+	err error) {
 	if len(part.others) == 0 {
 		return func(yield func(uint32) bool) { t.eachRow(part.x, yield) }, true, nil
 	}
@@ -222,14 +224,14 @@ func (qu *query) spelledRows(c *conn, t *spellings, part spelledPart) (rows iter
 }
 
 // spelledAmongMany is spelledRows if the rest of the filter leaves many rows by an access path.
-func (qu *query) spelledAmongMany(c *conn, t *spellings, part spelledPart,
+func (qu *query) spelledAmongMany(c *sqlite.Conn, t *spellings, part spelledPart,
 	d sqlq.AccessPath) (rows iter.Seq[uint32], ok bool, err error) {
 	found, n := t.find(part.x), int64(0)
 	t.eachRow(part.x, func(uint32) bool { n++; return true })
 	if !d.Few {
 		sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(n).
 			Text(")").SQL()
-		others, err := c.one(sql, args...)
+		others, err := c.One(sql, args...)
 		if err != nil || others >= n {
 			return nil, false, err
 		}
@@ -242,7 +244,7 @@ func (qu *query) spelledAmongMany(c *conn, t *spellings, part spelledPart,
 }
 
 // spelledIDs returns the sorted, distinct ids of an access path for a part. more means that there are more than most.
-func (qu *query) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
+func (qu *query) spelledIDs(c *sqlite.Conn, d sqlq.AccessPath, part spelledPart,
 	most int) (ids []int64, more bool, err error) {
 	sql, args := "", []any(nil)
 	if !part.shared {
@@ -250,11 +252,11 @@ func (qu *query) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
 	} else {
 		sql, args = sqlq.New(sqlq.Steady{}).Text("SELECT ", d.Owner).Add(d.Probe).SQL()
 	}
-	err = enough(c.query(sql, args, func(r row) error {
+	err = sqlite.Enough(c.Query(sql, args, func(r sqlite.Row) error {
 		if more = len(ids) > most; more {
-			return errEnough
+			return sqlite.ErrEnough
 		}
-		if r.Kind(0) == kindInt { // no row has another type
+		if r.Kind(0) == sqlite.KindInt { // no row has another type
 			ids = append(ids, r.Int(0))
 		}
 		return nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/moment"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // survey is the result of reading a whole layer. It is stored in the side file.
@@ -78,7 +78,7 @@ type draft struct {
 	contents
 	n        int    // position of the layer, used in names of tables in the side file
 	at       string // qualifier of these tables: see sideWriter.at
-	table    *table
+	table    *sqlite.Table
 	crs      crs.ID
 	settings store.Settings
 	texts    map[string]columnText // from gpkg_data_columns, by column in lower case
@@ -120,120 +120,9 @@ func (d *draft) refused() bool {
 	return false
 }
 
-// chooseKey selects the column with the feature id: unique, not null, and all values integers or all texts.
-func (d *draft) chooseKey(c *conn, sv *survey) error {
-	var err error
-	if sv.Versions, sv.KeyFault, err = d.findVersions(c); err != nil || sv.KeyFault != "" {
-		return err
-	}
-	d.versions = sv.Versions
-	configured := d.settings.IDColumns
-	if d.versions != nil {
-		configured = nil // versions have ids of their own
-	}
-	if len(configured) == 0 && d.own != nil {
-		configured = []string{d.own.Key.Column}
-	}
-	keys, reason, err := d.table.keys(c, configured)
-	if err != nil {
-		return err
-	}
-	if d.versions != nil && d.table.rowid != "" { // versions are identified by row ids
-		keys = slices.DeleteFunc(keys, func(k []string) bool { return len(k) > 1 })
-	}
-	sv.KeyFault = reason
-	for _, k := range keys {
-		integers, fault, err := d.checkKey(c, k)
-		if err != nil {
-			return err
-		}
-		if fault == "" {
-			sv.setKey(k, integers)
-			return nil
-		}
-		if len(configured) > 0 {
-			sv.KeyFault = fault + "; name another column, or a list of several, in id_column"
-		} else if !d.table.view {
-			sv.KeyDoubt = fault + "; the row number is the id"
-		}
-	}
-	return nil
-}
-
-// setKey records the columns of the feature id, and which of them are integers.
-func (sv *survey) setKey(columns []string, integers []bool) {
-	if sv.KeyFault = ""; len(columns) == 1 {
-		sv.Key, sv.KeyInteger = columns[0], integers[0]
-	} else {
-		sv.Parts = make([]keyPart, len(columns))
-		for i, name := range columns {
-			sv.Parts[i] = keyPart{name, integers[i]}
-		}
-	}
-	if sv.Key != rowNumber || sv.Parts != nil {
-		sv.KeyDoubt = "" // another key is as good
-	}
-}
-
-// checkKey reports which columns of a key are integers, and why they cannot form the feature id; "" if they can.
-func (d *draft) checkKey(c *conn, key []string) (integers []bool, fault string, err error) {
-	integers = make([]bool, len(key))
-	if len(key) == 1 {
-		if col, ok := d.table.column(key[0]); !ok || d.table.isRowid(col) {
-			return []bool{true}, "", nil // the row id
-		}
-	}
-	for i, name := range key {
-		if integers[i], fault, err = d.checkColumn(c, name, len(key) > 1); fault != "" || err != nil {
-			return nil, fault, err
-		}
-	}
-	columns, groups := make([]string, len(key)), make([]string, len(key))
-	for i, name := range key {
-		columns[i], groups[i] = quote(name), quote(name)+" COLLATE BINARY"
-	}
-	err = c.query("SELECT "+strings.Join(columns, " || ';' || ")+", count(*) FROM "+d.table.quoted()+" GROUP BY "+
-		strings.Join(groups, ", ")+
-		" HAVING count(*) > 1 LIMIT 1", nil, func(r row) error {
-		fault = fmt.Sprintf("%s cannot be the feature id: the value %q occurs %d times", columnNames(key),
-			r.Text(0), r.Int(1))
-		return nil
-	})
-	return integers, fault, err
-}
-
-// checkColumn reports whether a column of a key is an integer, and why it cannot be part of a feature id.
-func (d *draft) checkColumn(c *conn, name string, part bool) (integer bool, fault string, err error) {
-	q := quote(name)
-	filled := " AND " + q + " <> ''"
-	if part {
-		filled = ""
-	}
-	var rows, ints, texts int64
-	err = c.query("SELECT count(*), count(CASE typeof("+q+") WHEN 'integer' THEN 1 END), count(CASE WHEN typeof("+q+
-		") = 'text'"+filled+" THEN 1 END) FROM "+d.table.quoted(), nil, func(r row) error {
-		rows, ints, texts = r.Int(0), r.Int(1), r.Int(2)
-		return nil
-	})
-	if err == nil && rows != ints && rows != texts {
-		fault = fmt.Sprintf("column %q cannot be the feature id: %d of %d values are null, empty, or neither all "+
-			"text nor all whole numbers",
-			name, rows-max(ints, texts), rows)
-	}
-	return rows == ints && rows > 0, fault, err
-}
-
-// columnNames lists columns in a message.
-func columnNames(names []string) string {
-	if len(names) == 1 {
-		return fmt.Sprintf("column %q", names[0])
-	}
-	return fmt.Sprintf("columns %q together", strings.Join(names, ", "))
-}
-
 // examine reads the whole layer. It writes the envelopes of all features to the side file, unless the source has a
 // valid R-tree.
-func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter,
+func (d *draft) examine(ctx context.Context, c *sqlite.Conn, side *sideWriter,
 	progress func(layer string, done, total int)) (*survey, error) {
 	sv, err := d.read(ctx, c, side, progress)
 	if errors.Is(err, errIndex) {
@@ -246,13 +135,13 @@ func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter,
 	return sv, err
 }
 
-func (d *draft) read(ctx context.Context, c *conn, side *sideWriter,
+func (d *draft) read(ctx context.Context, c *sqlite.Conn, side *sideWriter,
 	progress func(layer string, done, total int)) (*survey, error) {
 	sv := &survey{Columns: map[string]*columnSurvey{}, Edges: true}
 	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" {
 		return sv, err
 	}
-	total, err := c.one("SELECT count(*) FROM " + d.table.quoted())
+	total, err := c.One("SELECT count(*) FROM " + d.table.Quoted())
 	if err != nil {
 		return nil, err
 	}
@@ -267,8 +156,8 @@ func (d *draft) read(ctx context.Context, c *conn, side *sideWriter,
 			return nil, err
 		}
 	}
-	err = c.query(rd.sql+rd.order, nil, func(r row) error {
-		if sv.Count%markEvery == 0 && int(total) > mostIDs && d.table.rowid != "" {
+	err = c.Query(rd.sql+rd.order, nil, func(r sqlite.Row) error {
+		if sv.Count%markEvery == 0 && int(total) > mostIDs && d.table.Rowid != "" {
 			sv.Marks = append(sv.Marks, r.Int(0))
 		}
 		if sv.Count++; sv.Count%4096 == 0 {
@@ -317,7 +206,7 @@ type surveyor struct {
 	buf    []byte
 }
 
-func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error) {
+func (d *draft) reader(c *sqlite.Conn, sv *survey, side *sideWriter) (*surveyor, error) {
 	s := &surveyor{d: d, sv: sv, byName: map[string]*columnSurvey{}}
 	id := d.rowid(sv)
 	cols := []string{"NULL", "NULL"}
@@ -325,7 +214,7 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 		cols[0] = id
 	}
 	if d.geometry != "" {
-		cols[1] = quote(d.geometry)
+		cols[1] = sqlite.Quote(d.geometry)
 		var err error
 		if s.degree, err = crs.Between(d.crs, crs.CRS84); err != nil {
 			return nil, err
@@ -336,35 +225,35 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 			}
 		}
 	}
-	for _, col := range d.table.columns {
-		if strings.EqualFold(col.name, d.geometry) || d.table.isRowid(col) {
+	for _, col := range d.table.Columns {
+		if strings.EqualFold(col.Name, d.geometry) || d.table.IsRowid(col) {
 			continue
 		}
 		cs := &columnSurvey{}
-		s.byName[col.name] = cs
+		s.byName[col.Name] = cs
 		t, known := d.declaredType(col)
-		moments := known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.name)
+		moments := known && (t == cql2.TypeDate || t == cql2.TypeTimestamp) || d.isRole(col.Name)
 		f := plainText
 		switch {
 		case moments:
 			f = momentText
-		case d.own.isJSON(col.name), d.own == nil && known && t == cql2.TypeJSON:
+		case d.own.isJSON(col.Name), d.own == nil && known && t == cql2.TypeJSON:
 			f = jsonText
 		}
 		if d.own != nil && f == plainText {
 			// our Writer has checked the types; reading all values would take long
-			if !col.notNull {
+			if !col.NotNull {
 				cs.Null = 1
 			}
 			continue
 		}
 		s.cols = append(s.cols, cs)
 		s.forms = append(s.forms, f)
-		cols = append(cols, quote(col.name))
+		cols = append(cols, sqlite.Quote(col.Name))
 	}
-	s.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + d.table.quoted()
-	if d.table.rowid != "" {
-		s.order = " ORDER BY " + d.table.rowid
+	s.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + d.table.Quoted()
+	if d.table.Rowid != "" {
+		s.order = " ORDER BY " + d.table.Rowid
 	}
 	return s, nil
 }
@@ -372,15 +261,15 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 // rowid returns an expression for the row id that an R-tree refers to; "" if there is none.
 func (d *draft) rowid(sv *survey) string {
 	switch {
-	case d.table.rowid != "":
-		return d.table.rowid
+	case d.table.Rowid != "":
+		return d.table.Rowid
 	case sv.KeyInteger:
-		return quote(sv.Key)
+		return sqlite.Quote(sv.Key)
 	}
 	return ""
 }
 
-func (s *surveyor) read(r row) error {
+func (s *surveyor) read(r sqlite.Row) error {
 	if s.degree != nil {
 		if err := s.geometry(r); err != nil {
 			return err
@@ -392,14 +281,14 @@ func (s *surveyor) read(r row) error {
 	return nil
 }
 
-func (s *surveyor) geometry(r row) error {
+func (s *surveyor) geometry(r sqlite.Row) error {
 	sv := s.sv
 	var geometry []byte
 	var in wkb.Info
 	state := gpb.Empty
 	switch r.Kind(1) {
-	case kindNull:
-	case kindBlob:
+	case sqlite.KindNull:
+	case sqlite.KindBlob:
 		s.buf = r.Bytes(1, s.buf)
 		geometry, in, state = gpb.Read(s.buf)
 	default:
@@ -420,23 +309,23 @@ func (s *surveyor) geometry(r row) error {
 	return s.index.add(r.Int(0), in.Bound)
 }
 
-func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
+func (s *surveyor) value(r sqlite.Row, i int, cs *columnSurvey, f form) {
 	switch r.Kind(i) {
-	case kindNull:
+	case sqlite.KindNull:
 		cs.Null++
-	case kindInt:
+	case sqlite.KindInt:
 		cs.Int++
 		if v := r.Int(i); v != 0 && v != 1 {
 			cs.NotBool = true
 		}
-	case kindFloat:
+	case sqlite.KindFloat:
 		cs.Float++
 		if v := r.Float(i); math.IsInf(v, 0) || math.IsNaN(v) {
 			cs.NotFinite = true
 		}
-	case kindBlob:
+	case sqlite.KindBlob:
 		cs.Blob++
-	case kindText:
+	case sqlite.KindText:
 		cs.Text++
 		s.buf = r.Bytes(i, s.buf)
 		if !utf8.Valid(s.buf) {

@@ -9,12 +9,13 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // Tables reads the rows of a file that a Writer wrote, in stored form, even if its collections are refused. It is not
 // safe for concurrent use.
 type Tables struct {
-	c    *conn
+	c    *sqlite.Conn
 	defs map[string]*definition
 }
 
@@ -27,19 +28,19 @@ func OpenTables(path string) (*Tables, error) {
 	if err := src.close(); err != nil {
 		return nil, err
 	}
-	c, err := openConn(path, readOnly)
+	c, err := sqlite.Open(path, sqlite.ReadOnly)
 	if err != nil {
 		return nil, src.explain(err)
 	}
 	t := &Tables{c: c}
 	if t.defs, err = readDefinitions(c); err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return t, nil
 }
 
 // Close closes the file.
-func (t *Tables) Close() error { return t.c.close() }
+func (t *Tables) Close() error { return t.c.Close() }
 
 // Description returns the description of a table's collection; false if there is no such collection.
 func (t *Tables) Description(table string) (store.Text, bool) {
@@ -63,25 +64,25 @@ func (t *Tables) OldFold() bool {
 // Each calls fn with each row of a table, in the order of row ids. Values are nil, int64, float64, string or
 // store.Geometry, and valid until fn returns. For columns that the table lacks they are nil.
 func (t *Tables) Each(ctx context.Context, table string, columns []string, fn func(values []any) error) error {
-	tab, err := readTable(t.c, table)
+	tab, err := sqlite.ReadTable(t.c, table)
 	if err != nil || tab == nil {
 		return err
 	}
 	exprs := slices.Clone(columns)
 	for i, name := range columns {
 		exprs[i] = "NULL"
-		if col, ok := tab.column(name); ok {
-			exprs[i] = quote(col.name)
+		if col, ok := tab.Column(name); ok {
+			exprs[i] = sqlite.Quote(col.Name)
 		}
 	}
 	order := ""
-	if tab.rowid != "" {
-		order = " ORDER BY " + tab.rowid
+	if tab.Rowid != "" {
+		order = " ORDER BY " + tab.Rowid
 	}
-	t.c.interrupt(ctx)
-	defer t.c.interrupt(context.Background())
+	t.c.Interrupt(ctx)
+	defer t.c.Interrupt(context.Background())
 	values := make([]any, len(columns))
-	return t.c.query("SELECT "+strings.Join(exprs, ", ")+" FROM "+tab.quoted()+order, nil, func(r row) error {
+	return t.c.Query("SELECT "+strings.Join(exprs, ", ")+" FROM "+tab.Quoted()+order, nil, func(r sqlite.Row) error {
 		for i := range values {
 			values[i] = r.Any(i)
 			if b, ok := values[i].([]byte); ok {

@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // Type-ahead asks for the few best of very many rows, such as all names that begin with a letter. The index of words
@@ -43,13 +44,13 @@ func (r *revision) makeAhead(l *layer) error {
 		sql += ", c" + strconv.Itoa(i)
 	}
 	n := 0
-	err := r.use(context.Background(), func(c *conn) error {
-		return c.query(sql+" FROM "+w.Table+" ORDER BY id", nil, func(row row) error {
+	err := r.use(context.Background(), func(c *sqlite.Conn) error {
+		return c.Query(sql+" FROM "+w.Table+" ORDER BY id", nil, func(row sqlite.Row) error {
 			if n++; n&4095 == 0 && (!wanted() || t.size() > room || len(t.text) > 1<<31) {
 				return errNoRoom
 			}
 			for i := range w.Props {
-				if row.Kind(i+1) != kindNull {
+				if row.Kind(i+1) != sqlite.KindNull {
 					t.add(row.Int(0), row.Text(i+1))
 				}
 			}
@@ -302,12 +303,12 @@ func (qu *query) isTypeAhead() bool {
 }
 
 // typeAhead answers the query from the table in memory; false if there is no table.
-func (qu *query) typeAhead(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) typeAhead(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	t := qu.rev.ahead(qu.l)
 	if t == nil {
 		return false, nil
 	}
-	if same, err := c.unchanged(); err != nil || !same { // rows may have been deleted
+	if same, err := c.Unchanged(); err != nil || !same { // rows may have been deleted
 		return false, err
 	}
 	qu.ahead = t.find(only(qu.q.Filter).(cql2.Search).Terms)

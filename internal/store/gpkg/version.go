@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // fileVersion pairs the revision of the features with the stamp of the file when it was read.
@@ -60,7 +61,7 @@ func (r *revision) present(ctx context.Context, settled time.Duration) (rev uint
 		return rev, nil
 	}
 	n := r.look(settled)
-	err = r.use(ctx, func(c *conn) (err error) {
+	err = r.use(ctx, func(c *sqlite.Conn) (err error) {
 		if rev, err = r.revOf(ctx, c); err == nil {
 			err = n.see(c, rev)
 		}
@@ -101,12 +102,12 @@ func (r *revision) look(settled time.Duration) lookAt {
 }
 
 // see records that the transaction of c reads the revision rev, so that the stamp identifies it.
-func (n lookAt) see(c *conn, rev uint64) error {
+func (n lookAt) see(c *sqlite.Conn, rev uint64) error {
 	now := fileVersion{n.stamp, rev}
-	if k := n.r.known.Load(); !n.trusted || c.pinned != nil || k != nil && *k == now {
+	if k := n.r.known.Load(); !n.trusted || sessionOf(c).pinned != nil || k != nil && *k == now {
 		return nil
 	}
-	_, wal, err := c.header()
+	_, wal, err := c.Header()
 	if err == nil && !wal {
 		n.r.known.Store(&now)
 	}
@@ -125,7 +126,7 @@ type foreignWrites struct {
 
 // refresh discards the pages of a connection, whose transaction has a lock, after a foreign write. It returns the time
 // of the last foreign write, 0 if there was none, and store.ErrChanged if the write may not be complete.
-func (w *foreignWrites) refresh(c *conn) (last int64, err error) {
+func (w *foreignWrites) refresh(c *sqlite.Conn) (last int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	info, err := w.seen.file.Stat()
@@ -137,11 +138,11 @@ func (w *foreignWrites) refresh(c *conn) (last int64, err error) {
 			return 0, err
 		}
 	}
-	if c.foreign != w.writes {
-		if err := c.discard(); err != nil {
+	if x := sessionOf(c); x.writes != w.writes {
+		if err := c.Discard(); err != nil {
 			return 0, err
 		}
-		c.foreign = w.writes
+		x.writes = w.writes
 	}
 	if !w.settled {
 		return 0, fmt.Errorf("gpkg: a program that does not use SQLite writes into the file: %w", store.ErrChanged)

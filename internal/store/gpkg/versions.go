@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/moment"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // versionSurvey describes the columns that make rows versions of features.
@@ -22,7 +23,7 @@ type versionSurvey struct {
 
 // findVersions finds the columns of versions: those in our definition, those in the configuration or, if ids repeat,
 // those with usual names. If configured columns cannot be used, fault says why.
-func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error) {
+func (d *draft) findVersions(c *sqlite.Conn) (v *versionSurvey, fault string, err error) {
 	v = &versionSurvey{ID: d.settings.SingleID(), Inclusive: d.settings.Inclusive}
 	own := d.own != nil && d.own.Versions != nil
 	switch {
@@ -36,21 +37,21 @@ func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error
 		return nil, "", nil
 	default:
 		v.Start, v.End, _ = d.settings.ValidityOf(func(n string) (string, bool) {
-			col, ok := d.table.column(n)
-			return col.name, ok
+			col, ok := d.table.Column(n)
+			return col.Name, ok
 		})
 		if v.Found = true; v.Start == "" {
 			return nil, "", nil
 		}
 	}
 	for _, n := range [...]*string{&v.ID, &v.Start, &v.End} {
-		col, ok := d.table.column(*n)
+		col, ok := d.table.Column(*n)
 		if !ok {
 			return nil, fmt.Sprintf("there is no column %q for its versions", *n), nil
 		}
-		*n = col.name
+		*n = col.Name
 	}
-	repeat, fault, err := v.read(c, d.table.quoted())
+	repeat, fault, err := v.read(c, d.table.Quoted())
 	if v.Found && (fault != "" || !repeat) {
 		return nil, "", err
 	}
@@ -69,7 +70,7 @@ func (d *definition) column(property string) string {
 
 // read reads all versions. It reports whether ids repeat, sets Overlap, and returns why the columns cannot describe
 // versions, or "".
-func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, err error) {
+func (v *versionSurvey) read(c *sqlite.Conn, table string) (repeat bool, fault string, err error) {
 	type span struct {
 		start, end time.Time // end is zero if open
 	}
@@ -91,8 +92,8 @@ func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, 
 		}
 		spans = spans[:0]
 	}
-	err = c.query("SELECT "+quote(v.ID)+", "+quote(v.Start)+", "+quote(v.End)+" FROM "+table+
-		" ORDER BY 1 COLLATE BINARY", nil, func(r row) error {
+	err = c.Query("SELECT "+sqlite.Quote(v.ID)+", "+sqlite.Quote(v.Start)+", "+sqlite.Quote(v.End)+" FROM "+table+
+		" ORDER BY 1 COLLATE BINARY", nil, func(r sqlite.Row) error {
 		if id := r.Text(0); id != last {
 			ends()
 			last = id
@@ -133,7 +134,8 @@ func (d *draft) setVersions(l *layer) {
 	if l.Versions.Overlap = v.Overlap; v.Overlap {
 		if !l.source.Indexed[v.ID] {
 			d.refuse("versions of %q in column %q overlap; put them right, or make an index, with CREATE INDEX ... "+
-				"(%s, %s): then the one that begins last is served", v.Example, v.ID, quote(v.ID), quote(v.Start))
+				"(%s, %s): then the one that begins last is served", v.Example, v.ID, sqlite.Quote(v.ID),
+				sqlite.Quote(v.Start))
 			return
 		}
 		d.warn("some versions of a feature overlap (those of %q); of several the one that begins last is served",

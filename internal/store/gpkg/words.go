@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
@@ -19,13 +20,13 @@ func (d *draft) wordColumns(sv *survey) []string {
 		return d.own.wordColumns()
 	}
 	var cols []string
-	for _, col := range d.table.columns {
-		cs := sv.Columns[col.name]
+	for _, col := range d.table.Columns {
+		cs := sv.Columns[col.Name]
 		if cs == nil {
 			continue
 		}
 		if t, ok, _ := d.settle(col, cs); ok && t == cql2.TypeText {
-			cols = append(cols, col.name)
+			cols = append(cols, col.Name)
 		}
 	}
 	return cols
@@ -52,7 +53,7 @@ func (d *definition) wordColumns() []string {
 }
 
 // indexWords creates the tables text_N, with the words of the texts, and words_N, a full-text index of it.
-func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
+func (d *draft) indexWords(ctx context.Context, c *sqlite.Conn, side *sideWriter, sv *survey) error {
 	cols, id, n := d.wordColumns(sv), d.rowid(sv), strconv.Itoa(d.n)
 	text, words := side.prefix+"text_"+n, side.prefix+"words_"+n
 	if len(cols) == 0 || id == "" || side.prefix == "" && sv.Count < fewRows {
@@ -61,37 +62,37 @@ func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *s
 	cols = cols[:min(len(cols), store.MaxSearched)]
 	from, into := []string{id}, make([]string, len(cols))
 	for i, col := range cols {
-		from = append(from, quote(col))
+		from = append(from, sqlite.Quote(col))
 		into[i] = "c" + strconv.Itoa(i)
 	}
 	list := strings.Join(into, ", ")
-	if err := side.c.exec("CREATE TABLE " + text + " (id INTEGER PRIMARY KEY, " + list + ")"); err != nil {
+	if err := side.c.Exec("CREATE TABLE " + text + " (id INTEGER PRIMARY KEY, " + list + ")"); err != nil {
 		return err
 	}
 	insert := "INSERT INTO " + text + " VALUES (?" + strings.Repeat(", ?", len(cols)) + ")"
 	values := make([]any, len(from))
 	rows := 0
-	err := c.query("SELECT "+strings.Join(from, ", ")+" FROM "+d.table.quoted(), nil, func(r row) error {
+	err := c.Query("SELECT "+strings.Join(from, ", ")+" FROM "+d.table.Quoted(), nil, func(r sqlite.Row) error {
 		if rows++; rows%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		values[0] = r.Int(0)
 		for i := range cols {
 			values[i+1] = nil
-			if k := r.Kind(i + 1); k != kindNull && k != kindBlob {
+			if k := r.Kind(i + 1); k != sqlite.KindNull && k != sqlite.KindBlob {
 				values[i+1] = cql2.Words(r.Text(i + 1))
 			}
 		}
-		return side.c.exec(insert, values...)
+		return side.c.Exec(insert, values...)
 	})
 	if err != nil {
 		return err
 	}
 	sv.Words = cols
 	return errors.Join(
-		side.c.exec("CREATE VIRTUAL TABLE "+words+" USING fts5("+list+", content='"+text+
+		side.c.Exec("CREATE VIRTUAL TABLE "+words+" USING fts5("+list+", content='"+text+
 			"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
-		side.c.exec("INSERT INTO "+words+"("+words+") VALUES ('rebuild')"))
+		side.c.Exec("INSERT INTO "+words+"("+words+") VALUES ('rebuild')"))
 }
 
 // fewRows is the number of rows up to which a scan is as fast as an index of words, which needs seven tables. Otherwise

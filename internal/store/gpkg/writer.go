@@ -14,12 +14,13 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/migrate"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/sqlite"
 )
 
 // Writer writes a GeoPackage. It works on a temporary file next to the target, which Commit renames, so that a crash
 // leaves the target unchanged. Two writers of a target do not see each other; the last Commit wins.
 type Writer struct {
-	c       *conn
+	c       *sqlite.Conn
 	path    string // of the target
 	tmp     string
 	release func() // releases the name tmp
@@ -91,13 +92,13 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if w.c, err = openConn(w.tmp, readWrite); err != nil {
+	if w.c, err = sqlite.Open(w.tmp, sqlite.ReadWrite); err != nil {
 		return err
 	}
 	const pages = "cache_size=-24576" // KiB, also for each sorter
 	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", pages,
 		"foreign_keys=OFF"} {
-		if err := w.c.exec("PRAGMA " + p); err != nil {
+		if err := w.c.Exec("PRAGMA " + p); err != nil {
 			return err
 		}
 	}
@@ -105,7 +106,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 		if err := w.runAll(geopackageTables); err != nil {
 			return err
 		}
-	} else if t, err := readTable(w.c, "gpkg_contents"); err != nil || t == nil {
+	} else if t, err := sqlite.ReadTable(w.c, "gpkg_contents"); err != nil || t == nil {
 		return errors.Join(fmt.Errorf("gpkg: %s is not a GeoPackage; name another file", w.path), err)
 	}
 	if w.list, err = migrate.GeoPackage(); err != nil {
@@ -129,7 +130,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return w.c.exec("BEGIN")
+	return w.c.Exec("BEGIN")
 }
 
 // wasChanged reports whether a file was changed since it was sealed, or was never sealed.
@@ -139,12 +140,12 @@ func wasChanged(path string) (bool, error) {
 		return false, err
 	}
 	defer src.close()
-	c, err := openConn(path, readOnly)
+	c, err := sqlite.Open(path, sqlite.ReadOnly)
 	if err != nil {
 		return false, err
 	}
 	version, err := sealed(c, src)
-	return version == 0, errors.Join(err, c.close())
+	return version == 0, errors.Join(err, c.Close())
 }
 
 // forgetOrders removes Order from all relations, since rows written by another program may not have that order.
@@ -159,7 +160,7 @@ func (w *Writer) forgetOrders() error {
 		}
 		body, err := json.Marshal(d)
 		if err == nil {
-			err = w.c.exec("UPDATE "+definitionTable+" SET definition = ? WHERE lower(table_name) = ?",
+			err = w.c.Exec("UPDATE "+definitionTable+" SET definition = ? WHERE lower(table_name) = ?",
 				string(body), table)
 		}
 		if err != nil {
@@ -188,23 +189,23 @@ func (w *Writer) copyTarget() error {
 	if src.wal {
 		return src.copyBeside(w.tmp)
 	}
-	c, err := openConn(src.path, readOnly) // its lock prevents writes during the copy
+	c, err := sqlite.Open(src.path, sqlite.ReadOnly) // its lock prevents writes during the copy
 	if err != nil {
 		return src.explain(err)
 	}
-	err = c.exec("BEGIN")
+	err = c.Exec("BEGIN")
 	if err == nil {
-		err = c.exec("SELECT 1 FROM sqlite_schema")
+		err = c.Exec("SELECT 1 FROM sqlite_schema")
 	}
 	if err == nil {
 		err = copyFile(w.tmp, src)
 	}
-	return src.explain(errors.Join(err, c.close()))
+	return src.explain(errors.Join(err, c.Close()))
 }
 
 func (w *Writer) runAll(sql []string) error {
 	for _, s := range sql {
-		if err := w.c.exec(s); err != nil {
+		if err := w.c.Exec(s); err != nil {
 			return err
 		}
 	}
@@ -213,11 +214,11 @@ func (w *Writer) runAll(sql []string) error {
 
 // Applied returns the migrations that the file has; see migrate.DB.
 func (w *Writer) Applied(context.Context) (list []int, err error) {
-	if err := w.c.exec("CREATE TABLE IF NOT EXISTS grense_migration (number INTEGER PRIMARY KEY NOT NULL, " +
+	if err := w.c.Exec("CREATE TABLE IF NOT EXISTS grense_migration (number INTEGER PRIMARY KEY NOT NULL, " +
 		"name TEXT NOT NULL)"); err != nil {
 		return nil, err
 	}
-	err = w.c.query("SELECT number FROM grense_migration", nil, func(r row) error {
+	err = w.c.Query("SELECT number FROM grense_migration", nil, func(r sqlite.Row) error {
 		list = append(list, int(r.Int(0)))
 		return nil
 	})
@@ -226,11 +227,11 @@ func (w *Writer) Applied(context.Context) (list []int, err error) {
 
 // Apply runs one migration; see migrate.DB.
 func (w *Writer) Apply(_ context.Context, m migrate.Migration) error {
-	return w.c.transaction(func() error {
-		if err := w.c.script(m.SQL); err != nil {
+	return w.c.Transaction(func() error {
+		if err := w.c.Script(m.SQL); err != nil {
 			return err
 		}
-		return w.c.exec("INSERT INTO grense_migration (number, name) VALUES (?, ?)", int64(m.Number), m.Name)
+		return w.c.Exec("INSERT INTO grense_migration (number, name) VALUES (?, ?)", int64(m.Number), m.Name)
 	})
 }
 
@@ -242,11 +243,11 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	if !ours {
 		return false, nil
 	}
-	if err := w.c.exec("COMMIT"); err != nil {
+	if err := w.c.Exec("COMMIT"); err != nil {
 		return false, err
 	}
 	_, err := migrate.Up(ctx, w, w.list)
-	return true, errors.Join(err, w.c.exec("BEGIN"))
+	return true, errors.Join(err, w.c.Exec("BEGIN"))
 }
 
 // Define creates the tables of a collection and records its metadata.
@@ -269,12 +270,12 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 
 func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	c := t.c
-	known, err := w.c.one("SELECT count(*) FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
+	known, err := w.c.One("SELECT count(*) FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
 		c.ID, c.Table)
 	if err != nil {
 		return err
 	}
-	listed, err := w.c.one("SELECT count(*) FROM gpkg_contents WHERE lower(table_name) = lower(?)", c.Table)
+	listed, err := w.c.One("SELECT count(*) FROM gpkg_contents WHERE lower(table_name) = lower(?)", c.Table)
 	if err != nil {
 		return err
 	}
@@ -299,15 +300,15 @@ func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	if err != nil {
 		return err
 	}
-	return w.c.exec("INSERT INTO "+definitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID,
+	return w.c.Exec("INSERT INTO "+definitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID,
 		c.Table, string(body))
 }
 
 // forget removes the metadata of a collection and its table. makeTable then empties the tables.
 func (w *Writer) forget(c *store.Collection) error {
 	var tables []string
-	err := w.c.query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
-		[]any{c.ID, c.Table}, func(r row) error {
+	err := w.c.Query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
+		[]any{c.ID, c.Table}, func(r sqlite.Row) error {
 			tables = append(tables, r.Text(0))
 			return nil
 		})
@@ -323,7 +324,7 @@ func (w *Writer) forget(c *store.Collection) error {
 			"DELETE FROM gpkg_contents WHERE lower(table_name) = lower(?)",
 			"DELETE FROM " + definitionTable + " WHERE lower(table_name) = lower(?)",
 		} {
-			if err := w.c.exec(sql, t); err != nil {
+			if err := w.c.Exec(sql, t); err != nil {
 				return err
 			}
 		}
@@ -346,24 +347,24 @@ func (w *Writer) makeTable(ctx context.Context, t *target, name string, create f
 		return err
 	}
 	t.made = append(t.made, name)
-	return w.c.exec(create())
+	return w.c.Exec(create())
 }
 
 // empty deletes the rows of a migration's table, and drops any other table.
 func (w *Writer) empty(name string) error {
-	t, err := readTable(w.c, name)
+	t, err := sqlite.ReadTable(w.c, name)
 	if err != nil || t == nil {
 		return err
 	}
 	if slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
 		return strings.Contains(strings.ToLower(m.SQL), "create table "+strings.ToLower(name)+" (")
 	}) {
-		return w.c.exec("DELETE FROM " + quote(t.name))
+		return w.c.Exec("DELETE FROM " + sqlite.Quote(t.Name))
 	}
-	if t.view {
-		return w.c.exec("DROP VIEW " + quote(t.name))
+	if t.View {
+		return w.c.Exec("DROP VIEW " + sqlite.Quote(t.Name))
 	}
-	return w.c.exec("DROP TABLE " + quote(t.name))
+	return w.c.Exec("DROP TABLE " + sqlite.Quote(t.Name))
 }
 
 func (w *Writer) makeRelations(ctx context.Context, t *target, rs []store.Relation) error {
@@ -381,17 +382,17 @@ func (w *Writer) makeRelations(ctx context.Context, t *target, rs []store.Relati
 // register adds a table to the tables of the standard.
 func (w *Writer) register(t *target) error {
 	c := t.c
-	tab, err := readTable(w.c, c.Table)
+	tab, err := sqlite.ReadTable(w.c, c.Table)
 	if err != nil {
 		return err
 	}
-	if tab == nil || tab.rowid == "" {
+	if tab == nil || tab.Rowid == "" {
 		return fmt.Errorf("table %q has no row id", c.Table)
 	}
-	t.rowid = tab.rowid
-	for _, col := range tab.columns {
-		if tab.isRowid(col) {
-			t.rowid = quote(col.name)
+	t.rowid = tab.Rowid
+	for _, col := range tab.Columns {
+		if tab.IsRowid(col) {
+			t.rowid = sqlite.Quote(col.Name)
 		}
 	}
 	kind, srs := "attributes", any(nil)
@@ -406,7 +407,7 @@ func (w *Writer) register(t *target) error {
 	} else if !c.Public {
 		return nil // a table that other programs should not see
 	}
-	err = w.c.exec(
+	err = w.c.Exec(
 		"INSERT INTO gpkg_contents (table_name, data_type, identifier, description, srs_id) VALUES (?, ?, ?, ?, ?)",
 		c.Table, kind, c.Table, c.Description.In("nb"), srs)
 	if err != nil || c.Geometry == nil {
@@ -417,7 +418,7 @@ func (w *Writer) register(t *target) error {
 	if g.HasZ {
 		z = 2 // 2: Z values are optional
 	}
-	return w.c.exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, "+
+	return w.c.Exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, "+
 		"m) VALUES (?, ?, ?, ?, ?, 0)",
 		c.Table, g.Column, geometryTypeName(g.Type), srs, z)
 }
@@ -428,7 +429,7 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 	if id == crs.CRS84 {
 		code = int64(crs.WGS84) // longitude comes first in every GeoPackage (OGC 12-128r18, 1.1.2.1.1)
 	}
-	n, err := w.c.one("SELECT count(*) FROM gpkg_spatial_ref_sys WHERE srs_id = ?", code)
+	n, err := w.c.One("SELECT count(*) FROM gpkg_spatial_ref_sys WHERE srs_id = ?", code)
 	if err != nil || n > 0 {
 		return code, err
 	}
@@ -437,7 +438,7 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 		organization = "NONE"
 	}
 	return code,
-		w.c.exec(
+		w.c.Exec(
 			`INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition)
 		VALUES (?, ?, ?, ?, ?)`, id.Name(), code, organization, code, id.Text())
 }
@@ -445,7 +446,7 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 // Insert returns a function that appends rows to a table. Indexes of an empty table are created by Commit, which then
 // detects violations of unique indexes.
 func (w *Writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
-	t, err := readTable(w.c, name)
+	t, err := sqlite.ReadTable(w.c, name)
 	if err != nil {
 		return nil, err
 	}
@@ -453,28 +454,28 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 		if _, err := w.migrated(ctx, name); err != nil {
 			return nil, err
 		}
-		if t, err = readTable(w.c, name); err != nil {
+		if t, err = sqlite.ReadTable(w.c, name); err != nil {
 			return nil, err
 		}
 	}
 	if t == nil {
 		return nil, fmt.Errorf("gpkg: there is no table %q", name)
 	}
-	if err := w.dropIndexes(t.name); err != nil {
+	if err := w.dropIndexes(t.Name); err != nil {
 		return nil, err
 	}
-	in := &inserter{w: w, ctx: ctx, table: t.name, values: make([]any, len(columns)), srs: w.srs[strings.ToLower(name)]}
+	in := &inserter{w: w, ctx: ctx, table: t.Name, values: make([]any, len(columns)), srs: w.srs[strings.ToLower(name)]}
 	names := make([]string, len(columns))
 	for i, n := range columns {
-		col, ok := t.column(n)
+		col, ok := t.Column(n)
 		if !ok {
 			return nil, fmt.Errorf("gpkg: table %q has no column %q", name, n)
 		}
-		names[i] = quote(col.name)
-		typ, _ := declaredType(col.declared)
+		names[i] = sqlite.Quote(col.Name)
+		typ, _ := declaredType(col.Declared)
 		in.types = append(in.types, typ)
 	}
-	in.sql = "INSERT INTO " + quote(t.name) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
+	in.sql = "INSERT INTO " + sqlite.Quote(t.Name) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
 		strings.Repeat(", ?", len(names)-1) + ")"
 	return in.insert, nil
 }
@@ -482,14 +483,14 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 // dropIndexes drops the indexes of an empty table until Commit: building an index over all rows sorts them, which takes
 // a fraction of the time and space.
 func (w *Writer) dropIndexes(table string) error {
-	rows, err := w.c.one("SELECT EXISTS (SELECT 1 FROM " + quote(table) + ")")
+	rows, err := w.c.One("SELECT EXISTS (SELECT 1 FROM " + sqlite.Quote(table) + ")")
 	if err != nil || rows != 0 {
 		return err
 	}
 	var drop []string
-	err = w.c.query("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND "+
-		"lower(tbl_name) = lower(?) ORDER BY rowid", []any{table}, func(r row) error {
-		drop = append(drop, "DROP INDEX "+quote(r.Text(0)))
+	err = w.c.Query("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND "+
+		"lower(tbl_name) = lower(?) ORDER BY rowid", []any{table}, func(r sqlite.Row) error {
+		drop = append(drop, "DROP INDEX "+sqlite.Quote(r.Text(0)))
 		w.indexes = append(w.indexes, r.Text(1))
 		return nil
 	})
@@ -508,7 +509,7 @@ func (w *Writer) Close() error {
 	defer w.release()
 	var err error
 	if w.c != nil {
-		err = w.c.close()
+		err = w.c.Close()
 	}
 	return errors.Join(err, removeDatabase(w.tmp))
 }
@@ -518,7 +519,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if w.done {
 		return errors.New("gpkg: the writer is closed")
 	}
-	w.c.interrupt(ctx)
+	w.c.Interrupt(ctx)
 	if err := w.runAll(w.indexes); err != nil {
 		return errors.Join(err, ctx.Err(), w.Close())
 	}
@@ -536,7 +537,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	}
 	w.done = true
 	defer w.release()
-	err = w.c.close()
+	err = w.c.Close()
 	if err == nil && ready {
 		err = sealReady(w.tmp)
 	}
@@ -569,7 +570,7 @@ func (w *Writer) settle() error {
 		return err
 	}
 	verdict := ""
-	err := w.c.query("PRAGMA quick_check(1)", nil, func(r row) error {
+	err := w.c.Query("PRAGMA quick_check(1)", nil, func(r sqlite.Row) error {
 		verdict = r.Text(0)
 		return nil
 	})

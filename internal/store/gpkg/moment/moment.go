@@ -90,7 +90,8 @@ func Plain(b []byte) (t time.Time, layout string, ok bool) {
 	return t, layout, t.Day() == day
 }
 
-// PlainStamp returns the result of Timestamp for a text that Plain can parse, else "". The result shares the memory of b.
+// PlainStamp returns the result of Timestamp for a text that Plain can parse, else "". The result shares the
+// memory of b.
 func PlainStamp(b []byte) string {
 	_, layout, ok := Plain(b)
 	if !ok || layout == "" {

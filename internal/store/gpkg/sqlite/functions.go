@@ -1,4 +1,4 @@
-package gpkg
+package sqlite
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 )
 
 // registerFunctions registers the SQL functions that sqlq.SQLite uses. Each maps a value to a text or null.
-func registerFunctions(cn *conn) error {
+func registerFunctions(cn *Conn) error {
 	c := cn.c
 	text := func(f func(string) (string, bool)) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
 		return func(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
@@ -145,8 +145,8 @@ func (l *likes) add(p sqlq.Folded) int64 {
 // call is the SQL function of a text and the number of a pattern. It reports whether the folded text matches the
 // pattern.
 func (l *likes) call(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
-	if l.calls++; l.calls%(8*rowsPerSlice) == 0 { // in a scan that returns few rows, nothing else yields
-		l.turn = yieldAfter(l.turn)
+	if l.calls++; l.calls%(8*RowsPerSlice) == 0 { // in a scan that returns few rows, nothing else yields
+		l.turn = YieldAfter(l.turn)
 	}
 	if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
 		return sqlite.Value{}, nil
