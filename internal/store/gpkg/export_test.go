@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -20,17 +21,17 @@ func (s *Store) Stamped() bool {
 
 // HasStamp reports whether the file system keeps times that only the kernel sets.
 func (s *Store) HasStamp() bool {
-	_, ok := stampOf(s.path)
+	_, ok := file.StampOf(s.path)
 	return ok
 }
 
 // Unchanged returns for how long the file at the path of the store has not been changed.
 func (s *Store) Unchanged() time.Duration {
-	stamp, ok := stampOf(s.path)
+	stamp, ok := file.StampOf(s.path)
 	if !ok {
 		return math.MaxInt64
 	}
-	return time.Since(time.Unix(0, stamp.changed))
+	return time.Since(time.Unix(0, stamp.Changed))
 }
 
 // BrokenPromise looks at a file that nobody should write into.

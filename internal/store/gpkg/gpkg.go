@@ -26,6 +26,7 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -87,7 +88,7 @@ type Store struct {
 	columns *tableCache
 
 	limits  limits        // defaults to usualLimits
-	settled time.Duration // defaults to settledAfter
+	settled time.Duration // defaults to file.SettledAfter
 
 	stop context.CancelFunc // of watch and surveyAll
 	work sync.WaitGroup     // surveyAll
@@ -130,7 +131,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Columns == 0 {
 		o.Columns = o.TypeAhead
 	}
-	s := &Store{path: path, options: o, settled: settledAfter, limits: usualLimits,
+	s := &Store{path: path, options: o, settled: file.SettledAfter, limits: usualLimits,
 		shapes: cache.New[shapeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4,
 			Group: o.Caches}),
 		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),

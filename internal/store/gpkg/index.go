@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -89,9 +90,9 @@ func (x indexed) name() string {
 }
 
 // newIndexes opens the latest index file for a version of the source, and removes the files for other versions.
-func newIndexes(dir string, src source, version string, limit int64) *indexes {
+func newIndexes(dir string, src file.File, version string, limit int64) *indexes {
 	x := &indexes{dir: dir, limit: limit}
-	x.prefix, x.stem = src.sideName("index" + IndexVersion + version)
+	x.prefix, x.stem = src.SideName("index" + IndexVersion + version)
 	paths, _ := filepath.Glob(filepath.Join(dir, x.stem+"-*.index")) // sorted; stem has no wildcards
 	keep := x.stem
 	if n := len(paths); n > 0 {
@@ -103,8 +104,8 @@ func newIndexes(dir string, src source, version string, limit int64) *indexes {
 			}
 		}
 	}
-	removeOthers(dir, x.prefix, keep, ".index")
-	removeOthers(dir, x.prefix, "\x00", ".spellings") // files that older programs wrote
+	file.RemoveOthers(dir, x.prefix, keep, ".index")
+	file.RemoveOthers(dir, x.prefix, "\x00", ".spellings") // files that older programs wrote
 	return x
 }
 
@@ -193,7 +194,7 @@ func (x *indexes) build(r *revision, work map[string]indexed) {
 	stem := fmt.Sprintf("%s-%06d-%016x", x.stem, number, rand.Uint64())
 	path := filepath.Join(x.dir, stem+".index")
 	never := map[string]bool{}
-	err := atomically(path, func(tmp string) error {
+	err := file.Atomically(path, func(tmp string) error {
 		if old != nil {
 			if err := copyIndex(tmp, old.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err // a deleted file is not copied
@@ -225,7 +226,7 @@ func (x *indexes) build(r *revision, work map[string]indexed) {
 		return
 	}
 	x.file.Store(f)
-	removeOthers(x.dir, x.prefix, stem, ".index")
+	file.RemoveOthers(x.dir, x.prefix, stem, ".index")
 }
 
 func copyIndex(dst, src string) error {

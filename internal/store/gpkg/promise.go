@@ -2,10 +2,8 @@ package gpkg
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 )
@@ -51,20 +49,4 @@ func (s *Store) watch(ctx context.Context) {
 			s.current.Load().promise.broken()
 		}
 	}
-}
-
-// complete returns an error if there is a journal next to the file: a program is writing to it, or has crashed.
-func (s source) complete() error {
-	for _, suffix := range [...]string{"-wal", "-journal"} {
-		beside, err := os.Stat(s.path + suffix)
-		if err != nil || suffix == "-journal" && beside.Size() == 0 {
-			continue
-		}
-		base := filepath.Base(s.path)
-		return fmt.Errorf("gpkg: beside %s lies %s, so that a program writes into it or ended while it did, "+
-			"and unchanging promises that nobody does; close that program, "+
-			"or put what sqlite3 %s \"VACUUM INTO 'whole.gpkg'\" makes in its place and remove %s, "+
-			"or remove unchanging", s.name, base+suffix, base, base+suffix)
-	}
-	return nil
 }

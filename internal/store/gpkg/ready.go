@@ -2,14 +2,13 @@ package gpkg
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -68,13 +67,13 @@ const sealCounter = 1 << 30
 
 // sealReady records the version of the file after this change. If it fails, the file will be surveyed.
 func sealReady(path string) error {
-	src, err := inspect(path)
+	src, err := file.Inspect(path)
 	if err != nil {
 		return err
 	}
-	defer src.close()
-	src.counter |= sealCounter
-	if err := writeCounter(path, src.counter); err != nil {
+	defer src.Close()
+	src.Counter |= sealCounter
+	if err := file.WriteCounter(path, src.Counter); err != nil {
 		return err
 	}
 	c, err := sqlite.Open(path, sqlite.ReadWrite)
@@ -83,28 +82,13 @@ func sealReady(path string) error {
 	}
 	err = c.Exec("PRAGMA journal_mode=MEMORY")
 	if err == nil {
-		err = c.Exec("UPDATE "+readyPrefix+"state SET counter = ?, pages = ?", int64(src.counter)+1, src.pages)
+		err = c.Exec("UPDATE "+readyPrefix+"state SET counter = ?, pages = ?", int64(src.Counter)+1, src.Pages)
 	}
 	return errors.Join(err, c.Close())
 }
 
-// writeCounter sets the change counter in the header of a file that nobody has open (SQLite file format, 1.3.6 and
-// 1.3.14).
-func writeCounter(path string, counter uint32) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	b := binary.BigEndian.AppendUint32(nil, counter)
-	_, err = f.WriteAt(b, 24)
-	if err == nil {
-		_, err = f.WriteAt(b, 92)
-	}
-	return errors.Join(err, f.Close())
-}
-
 // ready sets the surveys of drafts from the file itself; false if the file has no valid ones.
-func (s *Store) ready(src source, c *sqlite.Conn, drafts []*draft) (bool, error) {
+func (s *Store) ready(src file.File, c *sqlite.Conn, drafts []*draft) (bool, error) {
 	if !plainSettings(s.options.Settings) {
 		return false, nil
 	}
@@ -127,13 +111,13 @@ func (s *Store) ready(src source, c *sqlite.Conn, drafts []*draft) (bool, error)
 }
 
 // sealed returns the version of the tables in a sealed file that nobody has changed since; 0 for any other file.
-func sealed(c *sqlite.Conn, src source) (version int64, err error) {
+func sealed(c *sqlite.Conn, src file.File) (version int64, err error) {
 	t, err := sqlite.ReadTable(c, readyPrefix+"state")
-	if err != nil || t == nil || src.wal {
+	if err != nil || t == nil || src.WAL {
 		return 0, err
 	}
 	err = c.Query("SELECT version, counter, pages FROM "+t.Quoted(), nil, func(r sqlite.Row) error {
-		if r.Int(1) == int64(src.counter) && r.Int(2) == src.pages {
+		if r.Int(1) == int64(src.Counter) && r.Int(2) == src.Pages {
 			version = r.Int(0)
 		}
 		return nil

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -27,9 +28,9 @@ const recordsMagic = "grense/2"
 type recordsHome struct{ dir, stem string }
 
 // newRecordsHome returns the home for a source and the version of its catalog. It removes files for other versions.
-func newRecordsHome(dir string, src source, version string) recordsHome {
-	prefix, stem := src.sideName(recordsVersion + version)
-	removeOthers(dir, prefix, stem, ".records")
+func newRecordsHome(dir string, src file.File, version string) recordsHome {
+	prefix, stem := src.SideName(recordsVersion + version)
+	file.RemoveOthers(dir, prefix, stem, ".records")
 	return recordsHome{dir, stem}
 }
 
@@ -100,8 +101,8 @@ func (r *revision) putRecords(l *layer, name string, write bool) error {
 		return nil
 	}
 	if err != nil {
-		removeAbandoned(path)
-		if err = atomically(path, func(tmp string) error { return r.writeRecords(l, tmp) }); err == nil {
+		file.RemoveAbandoned(path)
+		if err = file.Atomically(path, func(tmp string) error { return r.writeRecords(l, tmp) }); err == nil {
 			t, err = openRecords(path, l)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -34,10 +35,10 @@ type revision struct {
 	refs    atomic.Int64 // number of users, plus one while the revision is current
 	drained func()       // called once, after the last user has released it
 
-	source  source    // when it was opened
-	path    string    // of the file that is read: the source or a copy
-	still   bool      // nobody writes to the file
-	opened  fileStamp // stamp of the file when it was opened; zero if stamps cannot be trusted
+	source  file.File  // when it was opened
+	path    string     // of the file that is read: the source or a copy
+	still   bool       // nobody writes to the file
+	opened  file.Stamp // stamp of the file when it was opened; zero if stamps cannot be trusted
 	known   atomic.Pointer[fileVersion]
 	foreign foreignWrites
 
@@ -181,7 +182,7 @@ const loads = 5
 func (s *Store) load(ctx context.Context) (r *revision, err error) {
 	for n := 1; ; n++ {
 		r, err = s.loadOnce(ctx)
-		if n == loads || ctx.Err() != nil || !errors.Is(err, errReplaced) && (err != nil || r.source.named()) {
+		if n == loads || ctx.Err() != nil || !errors.Is(err, errReplaced) && (err != nil || r.source.IsNamed()) {
 			return r, err
 		}
 		if err == nil {
@@ -198,35 +199,35 @@ var errReplaced = errors.New(
 
 // loadOnce opens the file at the path of the store. It returns errReplaced if the file is replaced.
 func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
-	src, err := inspect(s.path)
+	src, err := file.Inspect(s.path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, src.close())
+			err = errors.Join(err, src.Close())
 		}
 	}()
-	if !s.options.Unchanging && src.recent() {
-		time.Sleep(timeStep) // later writes then have another modification time
-		if src, err = src.read(); err != nil {
+	if !s.options.Unchanging && src.IsRecent() {
+		time.Sleep(file.TimeStep) // later writes then have another modification time
+		if src, err = src.Read(); err != nil {
 			return nil, err
 		}
 	}
-	path, m, err := src.readable(s.options.DataDir, s.options.Unchanging)
+	path, m, err := src.Readable(s.options.DataDir, s.options.Unchanging)
 	if err != nil {
 		return nil, err
 	}
 	f, err := s.openFile(src, path, m)
 	if err != nil {
-		return nil, src.explain(err)
+		return nil, src.Explain(err)
 	}
 	r, err = s.loadFrom(ctx, src, f)
 	if err = errors.Join(err, f.survey.Close()); err != nil {
-		if !src.named() {
+		if !src.IsNamed() {
 			err = fmt.Errorf("%w: %w", errReplaced, err) // SQLite may have met the journal of the other file
 		}
-		return nil, errors.Join(src.explain(err), f.pool.Close(), f.signs.Close())
+		return nil, errors.Join(src.Explain(err), f.pool.Close(), f.signs.Close())
 	}
 	return r, nil
 }
@@ -235,7 +236,7 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 type openedFile struct {
 	path   string
 	mode   sqlite.Mode
-	stamp  fileStamp
+	stamp  file.Stamp
 	survey *sqlite.Conn // surveys the layers; closed then, unless it joins the pool; nil: it did
 	pool   *sqlite.Pool
 	signs  *sqlite.Pool
@@ -243,9 +244,9 @@ type openedFile struct {
 
 // openFile opens all connections to the file of src, or to a copy of it at path. It returns errReplaced if the source
 // was replaced during that, since some connections may be to the new file.
-func (s *Store) openFile(src source, path string, m sqlite.Mode) (_ *openedFile, err error) {
+func (s *Store) openFile(src file.File, path string, m sqlite.Mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
-	f.stamp, _ = stampOf(path)
+	f.stamp, _ = file.StampOf(path)
 	if f.survey, err = openSurvey(path, m); err != nil {
 		return nil, err
 	}
@@ -265,7 +266,7 @@ func (s *Store) openFile(src source, path string, m sqlite.Mode) (_ *openedFile,
 	}); err != nil {
 		return nil, err
 	}
-	if !src.named() {
+	if !src.IsNamed() {
 		return nil, errReplaced
 	}
 	return f, nil
@@ -299,7 +300,7 @@ func lastChange(c *sqlite.Conn, otherwise time.Time) time.Time {
 }
 
 // loadFrom surveys the layers of an opened file.
-func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revision, error) {
+func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*revision, error) {
 	c := f.survey
 	c.Interrupt(ctx)
 	schemaNow, err := c.FreezeSchema()
@@ -330,13 +331,13 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if err != nil {
 		return nil, err
 	}
-	version := []string{src.state(), schema, string(settings), strconv.Itoa(SideVersion)}
+	version := []string{src.State(), schema, string(settings), strconv.Itoa(SideVersion)}
 	var rest *store.Survey
 	if slices.ContainsFunc(drafts, (*draft).isSampled) {
 		version, rest = append(version, "sampled"), &store.Survey{}
 	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(version...), Modified: lastChange(c, src.mtime),
+		catalog: &store.Catalog{Version: file.Hash(version...), Modified: lastChange(c, src.Modified),
 			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping, Survey: rest},
 		layers: map[string]*layer{},
 		served: map[string]string{},
@@ -347,7 +348,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		shapes: s.shapes,
 	}
 	if s.options.Unchanging {
-		r.promise = &promise{path: s.path, file: src.info, log: s.options.Logger}
+		r.promise = &promise{path: s.path, file: src.Info, log: s.options.Logger}
 	}
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
 		r.rev = binary.BigEndian.Uint64(b)
@@ -382,7 +383,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 			return nil, err
 		}
 	}
-	if !src.asItWas() {
+	if !src.IsUnchanged() {
 		r.still = false
 		r.pool.Distrust() // the file was written to while it was opened
 	}
@@ -390,7 +391,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	r.memory = newMemory(s)
 	r.indexes = newIndexes(s.options.DataDir, src, r.catalog.Version, s.options.Index)
 	r.pool.Ready = r.indexes.attach
-	if now, ok := stampOf(f.path); ok && now.same(f.stamp) && local(f.path) {
+	if now, ok := file.StampOf(f.path); ok && now.Same(f.stamp) && file.IsLocal(f.path) {
 		r.opened = f.stamp
 	}
 	r.foreign.seen, r.foreign.settled = src, true
@@ -426,7 +427,7 @@ const noLayer = "gpkg_contents lists no table of features or attributes, or the 
 
 // close closes a revision without users.
 func (r *revision) close() error {
-	return errors.Join(r.pool.Close(), r.signs.Close(), r.source.close())
+	return errors.Join(r.pool.Close(), r.signs.Close(), r.source.Close())
 }
 
 // reader opens a connection for the pool; encoding is the text encoding of the file.
@@ -608,7 +609,7 @@ func (d *draft) chooseGeometry(columns []geometryColumn) {
 }
 
 // side opens or creates the side file and sets the surveys of drafts. It returns nil if the file itself has them.
-func (s *Store) side(ctx context.Context, src source, c *sqlite.Conn, drafts []*draft) (*sideFile, error) {
+func (s *Store) side(ctx context.Context, src file.File, c *sqlite.Conn, drafts []*draft) (*sideFile, error) {
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
@@ -622,7 +623,7 @@ func (s *Store) side(ctx context.Context, src source, c *sqlite.Conn, drafts []*
 	}
 	if f == nil {
 		s.options.Logger.Info("reading the layers of a GeoPackage for the first time", "path", s.path, "side", path)
-		err := atomically(path, func(tmp string) error { return s.makeSide(ctx, tmp, c, drafts) })
+		err := file.Atomically(path, func(tmp string) error { return s.makeSide(ctx, tmp, c, drafts) })
 		if err != nil {
 			return nil, fmt.Errorf("gpkg: making the side file %s: %w", path, err)
 		}
@@ -636,7 +637,7 @@ func (s *Store) side(ctx context.Context, src source, c *sqlite.Conn, drafts []*
 		} else {
 			f.path = whole
 		}
-		removeOthers(s.options.DataDir, prefix, stem, ".side")
+		file.RemoveOthers(s.options.DataDir, prefix, stem, ".side")
 	}
 	for _, d := range drafts {
 		d.survey = f.surveys[d.contents.table]

@@ -11,6 +11,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/sqlite"
 )
@@ -226,18 +227,18 @@ func widest(b orb.Bound, degree crs.Func, id crs.ID) *orb.Bound {
 
 // surveyAll creates the full side file after a start with samples, and calls Options.Surveyed.
 func (s *Store) surveyAll(ctx context.Context) error {
-	src, err := inspect(s.path)
+	src, err := file.Inspect(s.path)
 	if err != nil {
 		return err
 	}
-	defer src.close()
-	path, m, err := src.readable(s.options.DataDir, s.options.Unchanging)
+	defer src.Close()
+	path, m, err := src.Readable(s.options.DataDir, s.options.Unchanging)
 	if err != nil {
 		return err
 	}
 	c, err := openSurvey(path, m)
 	if err != nil {
-		return src.explain(err)
+		return src.Explain(err)
 	}
 	defer c.Close()
 	c.Interrupt(ctx)

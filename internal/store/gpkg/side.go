@@ -12,6 +12,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/tempfile"
 )
@@ -49,8 +50,8 @@ func readSide(path string) *sideFile {
 
 // sidePath returns the path of the side file for a source, with extra for settings that affect surveys, and the common
 // prefix of files for its other versions.
-func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
-	prefix, stem = s.sideName("side" + strconv.Itoa(SideVersion) + extra)
+func sidePath(dir string, s file.File, extra string) (path, prefix, stem string) {
+	prefix, stem = s.SideName("side" + strconv.Itoa(SideVersion) + extra)
 	return filepath.Join(dir, stem+".side"), prefix, stem
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/sqlite"
 )
@@ -21,16 +22,16 @@ type Tables struct {
 
 // OpenTables opens the file at path. The caller must call Close.
 func OpenTables(path string) (*Tables, error) {
-	src, err := inspect(path)
+	src, err := file.Inspect(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := src.close(); err != nil {
+	if err := src.Close(); err != nil {
 		return nil, err
 	}
 	c, err := sqlite.Open(path, sqlite.ReadOnly)
 	if err != nil {
-		return nil, src.explain(err)
+		return nil, src.Explain(err)
 	}
 	t := &Tables{c: c}
 	if t.defs, err = readDefinitions(c); err != nil {

@@ -9,29 +9,15 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
 // fileVersion pairs the revision of the features with the stamp of the file when it was read.
 type fileVersion struct {
-	stamp fileStamp
+	stamp file.Stamp
 	rev   uint64
 }
-
-// fileStamp is metadata of a file that every write changes. The kernel sets changed (ctime), and programs cannot reset
-// it.
-type fileStamp struct {
-	device, inode uint64
-	size          int64
-	changed       int64 // nanoseconds since 1970
-}
-
-// same reports whether two stamps are of the same file.
-func (f fileStamp) same(g fileStamp) bool { return f.device == g.device && f.inode == g.inode }
-
-// settledAfter is how long ago a file must have been written before its stamp is trusted. It is longer than the
-// resolution of the times of any file system.
-const settledAfter = 3 * time.Second
 
 // Version returns the version of the file, within a microsecond if the stamp shows it.
 func (s *Store) Version(ctx context.Context, _ ...string) (store.Version, error) {
@@ -81,14 +67,14 @@ func (r *revision) stamped() (uint64, bool) {
 	if k == nil {
 		return 0, false
 	}
-	now, ok := stampOf(r.path)
+	now, ok := file.StampOf(r.path)
 	return k.rev, ok && now == k.stamp
 }
 
 // lookAt is the metadata of a file before it is read.
 type lookAt struct {
 	r       *revision
-	stamp   fileStamp
+	stamp   file.Stamp
 	trusted bool
 }
 
@@ -97,8 +83,8 @@ func (r *revision) look(settled time.Duration) lookAt {
 	if r.still {
 		return lookAt{r: r}
 	}
-	stamp, ok := stampOf(r.path)
-	return lookAt{r, stamp, ok && stamp.same(r.opened) && time.Since(time.Unix(0, stamp.changed)) > settled}
+	stamp, ok := file.StampOf(r.path)
+	return lookAt{r, stamp, ok && stamp.Same(r.opened) && time.Since(time.Unix(0, stamp.Changed)) > settled}
 }
 
 // see records that the transaction of c reads the revision rev, so that the stamp identifies it.
@@ -118,10 +104,10 @@ func (n lookAt) see(c *sqlite.Conn, rev uint64) error {
 // cached pages only if bytes 24 to 39 of the header change (SQLite file format, 1.3.7), which a copy may leave equal.
 type foreignWrites struct {
 	mu      sync.Mutex
-	seen    source // at the last check
-	writes  int    // number of foreign writes: connections must discard their pages once for each
-	last    int64  // modification time of the last foreign write; 0: none
-	settled bool   // nobody has written within the resolution of file times since
+	seen    file.File // at the last check
+	writes  int       // number of foreign writes: connections must discard their pages once for each
+	last    int64     // modification time of the last foreign write; 0: none
+	settled bool      // nobody has written within the resolution of file times since
 }
 
 // refresh discards the pages of a connection, whose transaction has a lock, after a foreign write. It returns the time
@@ -129,11 +115,11 @@ type foreignWrites struct {
 func (w *foreignWrites) refresh(c *sqlite.Conn) (last int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	info, err := w.seen.file.Stat()
+	info, err := w.seen.Stat()
 	if err != nil {
 		return 0, fmt.Errorf("gpkg: %w", err)
 	}
-	if !w.settled || info.Size() != w.seen.size || !info.ModTime().Equal(w.seen.mtime) {
+	if !w.settled || info.Size() != w.seen.Size || !info.ModTime().Equal(w.seen.Modified) {
 		if err := w.look(info); err != nil {
 			return 0, err
 		}
@@ -152,12 +138,12 @@ func (w *foreignWrites) refresh(c *sqlite.Conn) (last int64, err error) {
 
 // look reads the header after the file was written to.
 func (w *foreignWrites) look(info os.FileInfo) error {
-	now, _, err := w.seen.look()
+	now, _, err := w.seen.Look()
 	if err != nil {
 		return err
 	}
-	if !w.settled || now.version == w.seen.version && !now.wal {
-		w.writes, w.last, w.settled = w.writes+1, info.ModTime().UnixNano(), !now.recent()
+	if !w.settled || now.Version == w.seen.Version && !now.WAL {
+		w.writes, w.last, w.settled = w.writes+1, info.ModTime().UnixNano(), !now.IsRecent()
 	}
 	w.seen = now
 	return nil

@@ -14,6 +14,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/migrate"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -65,8 +66,8 @@ func create(ctx context.Context, w *Writer) (store.Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("gpkg: %w", err)
 	}
-	removeAbandoned(path)
-	tmp, release, err := temporary(path)
+	file.RemoveAbandoned(path)
+	tmp, release, err := file.Temporary(path)
 	if err != nil {
 		return nil, fmt.Errorf("gpkg: %w", err)
 	}
@@ -135,11 +136,11 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 
 // wasChanged reports whether a file was changed since it was sealed, or was never sealed.
 func wasChanged(path string) (bool, error) {
-	src, err := inspect(path)
+	src, err := file.Inspect(path)
 	if err != nil {
 		return false, err
 	}
-	defer src.close()
+	defer src.Close()
 	c, err := sqlite.Open(path, sqlite.ReadOnly)
 	if err != nil {
 		return false, err
@@ -181,26 +182,26 @@ func forgetOrder(rs []relationDefinition) (had bool) {
 
 // copyTarget starts with a copy of the target.
 func (w *Writer) copyTarget() error {
-	src, err := inspect(w.path)
+	src, err := file.Inspect(w.path)
 	if err != nil {
 		return err
 	}
-	defer src.close()
-	if src.wal {
-		return src.copyBeside(w.tmp)
+	defer src.Close()
+	if src.WAL {
+		return src.CopyBeside(w.tmp)
 	}
-	c, err := sqlite.Open(src.path, sqlite.ReadOnly) // its lock prevents writes during the copy
+	c, err := sqlite.Open(src.Path, sqlite.ReadOnly) // its lock prevents writes during the copy
 	if err != nil {
-		return src.explain(err)
+		return src.Explain(err)
 	}
 	err = c.Exec("BEGIN")
 	if err == nil {
 		err = c.Exec("SELECT 1 FROM sqlite_schema")
 	}
 	if err == nil {
-		err = copyFile(w.tmp, src)
+		err = file.Copy(w.tmp, src)
 	}
-	return src.explain(errors.Join(err, c.Close()))
+	return src.Explain(errors.Join(err, c.Close()))
 }
 
 func (w *Writer) runAll(sql []string) error {
@@ -511,7 +512,7 @@ func (w *Writer) Close() error {
 	if w.c != nil {
 		err = w.c.Close()
 	}
-	return errors.Join(err, removeDatabase(w.tmp))
+	return errors.Join(err, file.RemoveDatabase(w.tmp))
 }
 
 // Commit builds what is derived from the data, verifies the file and renames it to its path.
@@ -542,12 +543,12 @@ func (w *Writer) Commit(ctx context.Context) error {
 		err = sealReady(w.tmp)
 	}
 	if err != nil {
-		return errors.Join(err, removeDatabase(w.tmp))
+		return errors.Join(err, file.RemoveDatabase(w.tmp))
 	}
 	if err := os.Chmod(w.tmp, w.fileMode()); err != nil {
-		return errors.Join(err, removeDatabase(w.tmp))
+		return errors.Join(err, file.RemoveDatabase(w.tmp))
 	}
-	if err := publish(w.tmp, w.path); err != nil {
+	if err := file.Publish(w.tmp, w.path); err != nil {
 		return fmt.Errorf("gpkg: %w", err)
 	}
 	return nil

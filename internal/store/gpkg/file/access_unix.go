@@ -1,6 +1,6 @@
 //go:build unix
 
-package gpkg
+package file
 
 import "syscall"
 

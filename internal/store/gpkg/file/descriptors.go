@@ -1,4 +1,4 @@
-package gpkg
+package file
 
 import (
 	"errors"
