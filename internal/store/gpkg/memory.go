@@ -30,7 +30,7 @@ type tableKey struct {
 // memory builds the in-memory tables of a revision, one at a time: each build occupies a connection and may use all
 // memory that is left.
 type memory struct {
-	typeAhead *tableCache // *aheadTable and *spellings; they do not evict each other
+	typeAhead *tableCache // *lexicon.Beginnings and *spellings; they do not evict each other
 	columns   *tableCache // *placeTable and *records
 	limits    limits
 

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/lexicon"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -36,7 +37,7 @@ type query struct {
 	countKey countKey // in revision.counts; zero: not set yet
 	total    *int     // if there is a residue: count while reading the page; nil: do not
 	hints    *hints
-	ahead    *aheadAnswer    // if not nil, rows come from the type-ahead table
+	ahead    *lexicon.Answer // if not nil, rows come from the type-ahead table
 	among    []sqlq.Fragment // if not nil, subqueries of row ids that include all matches
 	exactly  bool            // with among: all these rows match
 	cheap    bool            // do not count if that is expensive
@@ -329,11 +330,13 @@ func (qu *query) exists(ctx context.Context, c *sqlite.Conn, back bool, rows []f
 func (qu *query) read(ctx context.Context, c *sqlite.Conn, back bool, limit,
 	skip int) (rows []found, skipped bool, err error) {
 	if qu.ahead != nil {
-		var values []any
+		var from *lexicon.Ranked
 		if qu.place != nil {
-			values = qu.values
+			from = &lexicon.Ranked{Rank: qu.values[0].(int64), ID: qu.values[1].(int64)}
 		}
-		rows = qu.ahead.read(values, back, limit, skip)
+		for _, x := range qu.ahead.Read(from, back, limit, skip) {
+			rows = append(rows, found{id: strconv.FormatInt(x.ID, 10), keys: []any{x.Rank}})
+		}
 		return rows, skip > 0 && len(rows) > 0, nil
 	}
 	if qu.near > 0 {

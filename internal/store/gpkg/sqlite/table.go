@@ -98,6 +98,11 @@ func (t *Table) Quoted() string { return "main." + Quote(t.Name) }
 // Quote returns an identifier in statements.
 func Quote(name string) string { return sqlq.SQLite{}.Quote(name) }
 
+// Unquote is the inverse of Quote. It returns other names as they are.
+func Unquote(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, `"`), `"`), `""`, `"`)
+}
+
 // UniqueKeys returns the columns of unique indexes over all rows that are declared NOT NULL.
 func (t *Table) UniqueKeys(c *Conn) (keys [][]string, err error) {
 	var indexes []string

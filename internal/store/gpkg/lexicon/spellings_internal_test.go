@@ -1,4 +1,4 @@
-package gpkg
+package lexicon
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ func TestSpelledRowsAreFoundByID(t *testing.T) {
 	for _, span := range []uint64{1, 3, 1000, 1 << 31, 1<<32 - 1, 1 << 32, 1 << 40, math.MaxUint64} {
 		for _, base := range []int64{math.MinInt64, -7, 0, 1 << 40} {
 			span := min(span, uint64(math.MaxInt64-base))
-			tab := &spellings{base: base}
+			tab := &Spellings{base: base}
 			ids := make([]int64, 300)
 			for i := range ids {
 				beyond := r.Uint64N(span) / uint64(1+r.IntN(3))
@@ -48,11 +48,11 @@ func TestSpelledRowsAreFoundByID(t *testing.T) {
 					want = append(want, row)
 				}
 			}
-			if got := tab.of(asked); !slices.Equal(got, want) {
+			if got := tab.Of(asked); !slices.Equal(got, want) {
 				t.Fatalf("span %d from %d: %v, want %v", span, base, got, want)
 			}
-			if got := tab.of([]int64{math.MinInt64, math.MaxInt64}); len(got) > 0 && tab.id(got[0]) != math.MinInt64 &&
-				tab.id(got[0]) != math.MaxInt64 {
+			if got := tab.Of([]int64{math.MinInt64, math.MaxInt64}); len(got) > 0 && tab.ID(got[0]) != math.MinInt64 &&
+				tab.ID(got[0]) != math.MaxInt64 {
 				t.Fatalf("%v for ids that are not there", got)
 			}
 		}
@@ -60,21 +60,21 @@ func TestSpelledRowsAreFoundByID(t *testing.T) {
 }
 
 // spelledTexts makes a table of texts, each of which has one row and the third ones two.
-func spelledTexts(texts []string) *spellings {
+func spelledTexts(texts []string) *Spellings {
 	slices.Sort(texts)
 	texts = slices.Compact(texts)
-	tab := &spellings{}
+	tab := &Spellings{}
 	for i, text := range texts {
 		tab.text += text
 		tab.ends, tab.from = append(tab.ends, uint32(len(tab.text))), append(tab.from, uint32(len(tab.rows)))
-		for range 1 + boolInt(i%3 == 0) {
+		for range 1 + max(0, 1-i%3) {
 			tab.rows = append(tab.rows, spelled{id: uint32(i)})
 		}
 	}
 	tab.from = append(tab.from, uint32(len(tab.rows)))
 	tab.countTexts()
 	tab.sort()
-	tab.grams = makeGrams(tab.text, tab.ends, math.MaxInt)
+	tab.grams = newGrams(tab.text, tab.ends, math.MaxInt)
 	return tab
 }
 
@@ -114,16 +114,16 @@ func TestPatternsFindTextsByTheirGrams(t *testing.T) {
 			}
 			pattern += []string{"%", "%", "_", ""}[r.IntN(4)]
 			match := cql2.LikeFolded("", pattern)
-			got := make(textSet, len(tab.ends)/64+1)
+			got := make(Set, len(tab.ends)/64+1)
 			tab.like(cql2.Like{Pattern: cql2.Text(pattern)}, func(i int) bool {
-				if hits++; got.has(i) {
+				if hits++; got.Has(i) {
 					t.Errorf("%q is found twice by %q", tab.at(i), pattern)
 				}
 				got.add(i)
 				return true
 			})
 			for i := range tab.ends {
-				if want := match(tab.at(i)); got.has(i) != want {
+				if want := match(tab.at(i)); got.Has(i) != want {
 					t.Fatalf("%q is like %q: %v", tab.at(i), pattern, !want)
 				}
 			}
@@ -137,8 +137,8 @@ func TestPatternsFindTextsByTheirGrams(t *testing.T) {
 func TestGramsTakeNoMoreThanTheirRoom(t *testing.T) {
 	t.Parallel()
 	tab := spelledTexts([]string{"vik", "vika"})
-	if room := tab.grams.size() + 3*4*allGrams; makeGrams(tab.text, tab.ends, room) == nil ||
-		makeGrams(tab.text, tab.ends, room-500) != nil {
+	if room := tab.grams.size() + 3*4*allGrams; newGrams(tab.text, tab.ends, room) == nil ||
+		newGrams(tab.text, tab.ends, room-500) != nil {
 		t.Errorf("grams of %d bytes", tab.grams.size())
 	}
 }

@@ -1,4 +1,4 @@
-package gpkg
+package lexicon
 
 import (
 	"encoding/binary"
@@ -25,8 +25,8 @@ const (
 
 func (g *grams) size() int { return len(g.codes) + 4*(cap(g.grams)+cap(g.start)) + cap(g.texts) }
 
-// makeGrams builds the index of concatenated texts; nil if it needs more than room bytes.
-func makeGrams(text string, ends []uint32, room int) *grams {
+// newGrams builds the index of concatenated texts; nil if it needs more than room bytes.
+func newGrams(text string, ends []uint32, room int) *grams {
 	g := &grams{}
 	g.code(text)
 	last, sizes := make([]uint32, allGrams), make([]uint32, allGrams)
@@ -38,7 +38,7 @@ func makeGrams(text string, ends []uint32, room int) *grams {
 	})
 	all, some := uint64(0), 0
 	for _, n := range sizes {
-		all, some = all+uint64(n), some+boolInt(n > 0)
+		all, some = all+uint64(n), some+min(int(n), 1)
 	}
 	if all+8*uint64(some)+3*4*allGrams > uint64(max(room, 0)) {
 		return nil
@@ -155,7 +155,7 @@ type gramPlan struct {
 }
 
 // plan returns how to search for a pattern; ok is false if the pattern is too short for trigrams.
-func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
+func (g *grams) plan(p pattern) (plan gramPlan, ok bool) {
 	all := func(gram uint32) {
 		ok = true
 		if lists := g.lists(gram, gram+1); len(lists) > 0 {
@@ -186,7 +186,7 @@ func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 }
 
 // each calls fn with the texts in the lists until fn returns false. seen must be empty; it is used with any.
-func (p *gramPlan) each(seen textSet, fn func(text int) bool) {
+func (p *gramPlan) each(seen Set, fn func(text int) bool) {
 	n := 0
 	turn := func() {
 		if n++; n&(1<<16-1) == 0 { // about every half millisecond
@@ -196,7 +196,7 @@ func (p *gramPlan) each(seen textSet, fn func(text int) bool) {
 	if p.any {
 		for i := range p.lists {
 			for l := &p.lists[i]; l.next(); turn() {
-				if seen.has(l.text) {
+				if seen.Has(l.text) {
 					continue
 				}
 				if seen.add(l.text); !fn(l.text) {
