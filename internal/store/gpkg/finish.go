@@ -10,8 +10,8 @@ import (
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/rtree"
 	"grense/internal/store/gpkg/sqlite"
-	"grense/internal/tempfile"
 )
 
 // finish builds what is derived from the rows of a collection: indexes, extent, count, and full-text tables.
@@ -118,7 +118,7 @@ func (w *Writer) buildIndex(t *target) error {
 	}
 	all := wkb.EmptyBound()
 	var buf []byte
-	cells := tempfile.NewSorter(filepath.Dir(w.path), packMost, byColumn)
+	cells := rtree.NewSorter(filepath.Dir(w.path))
 	defer cells.Close()
 	err := w.c.Query("SELECT "+t.rowid+", "+sqlite.Quote(col)+" FROM "+sqlite.Quote(name), nil,
 		func(r sqlite.Row) error {
@@ -131,11 +131,11 @@ func (w *Writer) buildIndex(t *target) error {
 				return nil
 			}
 			all = all.Union(in.Bound)
-			cells.Add(newPackCell(r.Int(0), in.Bound))
+			cells.Add(rtree.NewCell(r.Int(0), in.Bound))
 			return nil
 		})
 	if err == nil {
-		err = w.packTree(tree, cells)
+		err = rtree.Write(w.c, filepath.Dir(w.path), tree, cells)
 	}
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/rtree"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -205,8 +206,8 @@ func (r *revision) makePlaces(l *layer) error {
 			place, ok := at(row.Int(0))
 			lost = lost || !ok
 			b := orb.Bound{Min: orb.Point{row.Float(1), row.Float(2)}, Max: orb.Point{row.Float(3), row.Float(4)}}
-			x := newPackCell(0, b)
-			leaves = append(leaves, placeLeaf{[4]float32{x.minX, x.minY, x.maxX, x.maxY}, place})
+			x := rtree.NewCell(0, b)
+			leaves = append(leaves, placeLeaf{[4]float32{x.MinX, x.MinY, x.MaxX, x.MaxY}, place})
 			return nil
 		})
 		if err == nil && l.source.Geometry.HasNull {
@@ -258,10 +259,10 @@ func (t *placeTable) tightened(bounds []rowBound) *placeTable {
 		if !ok {
 			return nil
 		}
-		own, x := bounds[at], newPackCell(0, bounds[at].Bound)
-		leaves[i] = placeLeaf{[4]float32{x.minX, x.minY, x.maxX, x.maxY}, place}
-		slack = max(slack, own.Min[0]-float64(x.minX), own.Min[1]-float64(x.minY), float64(x.maxX)-own.Max[0],
-			float64(x.maxY)-own.Max[1])
+		own, x := bounds[at], rtree.NewCell(0, bounds[at].Bound)
+		leaves[i] = placeLeaf{[4]float32{x.MinX, x.MinY, x.MaxX, x.MaxY}, place}
+		slack = max(slack, own.Min[0]-float64(x.MinX), own.Min[1]-float64(x.MinY), float64(x.MaxX)-own.Max[0],
+			float64(x.MaxY)-own.Max[1])
 	}
 	// factor for the rounding of differences
 	tight := &placeTable{ids: t.ids, rowids: t.rowids, none: t.none, slack: slack * 1.0001}

@@ -13,6 +13,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/rtree"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -120,9 +121,9 @@ func (d *draft) declaredHold(sv *survey) bool {
 func (d *draft) sampleTree(c *sqlite.Conn, sv *survey, side *sideWriter) (*survey, error) {
 	var ids []int64
 	all := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
-	err := walkTree(c, d.treeName(), func(x packCell) error {
-		b := x.bound()
-		ids, all = append(ids, x.id), all.Union(b)
+	err := rtree.Walk(c, d.treeName(), func(x rtree.Cell) error {
+		b := x.Bound()
+		ids, all = append(ids, x.ID), all.Union(b)
 		sv.LongestEdge = max(sv.LongestEdge, math.Hypot(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]))
 		return nil
 	})

@@ -1,7 +1,6 @@
 package gpkg
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/store/gpkg/file"
+	"grense/internal/store/gpkg/rtree"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/tempfile"
 )
@@ -99,15 +99,15 @@ func (w *sideWriter) finish() error {
 // sideIndex collects the envelopes of a layer. A nil sideIndex does nothing.
 type sideIndex struct {
 	w      *sideWriter
-	name   string                     // R-tree to use, quoted and qualified
-	insert string                     // "" if the source has an R-tree
-	rows   string                     // table of the source's R-tree with a row for each entry, quoted
-	miss   string                     // table of rows without geometry, created for the first one
-	missed bool                       // miss was created
-	trust  bool                       // our Writer wrote the source's R-tree; only its size is verified
-	c      *sqlite.Conn               // to the source
-	cells  *tempfile.Sorter[packCell] // entries of the source's R-tree, by row id; nil: not verified
-	next   func() (packCell, bool)    // remaining entries
+	name   string                       // R-tree to use, quoted and qualified
+	insert string                       // "" if the source has an R-tree
+	rows   string                       // table of the source's R-tree with a row for each entry, quoted
+	miss   string                       // table of rows without geometry, created for the first one
+	missed bool                         // miss was created
+	trust  bool                         // our Writer wrote the source's R-tree; only its size is verified
+	c      *sqlite.Conn                 // to the source
+	cells  *tempfile.Sorter[rtree.Cell] // entries of the source's R-tree, by row id; nil: not verified
+	next   func() (rtree.Cell, bool)    // remaining entries
 	close  func()
 }
 
@@ -162,14 +162,14 @@ func (x *sideIndex) verify(dir, tree string) error {
 	if x == nil || x.trust || x.insert != "" {
 		return nil
 	}
-	x.cells = tempfile.NewSorter(dir, packMost, func(a, b packCell) int { return cmp.Compare(a.id, b.id) })
-	err := walkTree(x.c, tree, func(cell packCell) error { x.cells.Add(cell); return nil })
-	if errors.Is(err, errTree) || sqlite.IsFaulty(err) {
+	x.cells = rtree.NewSorterByID(dir)
+	err := rtree.Walk(x.c, tree, func(cell rtree.Cell) error { x.cells.Add(cell); return nil })
+	if errors.Is(err, rtree.ErrDamaged) || sqlite.IsFaulty(err) {
 		err = errIndex
 	}
 	stop := func() {}
-	x.next, stop = iter.Pull(func(yield func(packCell) bool) {
-		x.cells.Sorted(func(c packCell) error { // on error entries are missing, which complete detects
+	x.next, stop = iter.Pull(func(yield func(rtree.Cell) bool) {
+		x.cells.Sorted(func(c rtree.Cell) error { // on error entries are missing, which complete detects
 			if !yield(c) {
 				return sqlite.ErrEnough
 			}
@@ -192,7 +192,7 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 		return x.w.c.Exec(x.insert, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
 	}
 	cell, ok := x.next()
-	if in := cell.bound(); !ok || cell.id != id || !in.Contains(b.Min) || !in.Contains(b.Max) {
+	if in := cell.Bound(); !ok || cell.ID != id || !in.Contains(b.Min) || !in.Contains(b.Max) {
 		return errIndex
 	}
 	return nil
