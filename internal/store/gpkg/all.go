@@ -9,13 +9,14 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
 // isAllOrNothing reports whether the query is an AllQuery for a layer whose indexes are known.
 func (qu *query) isAllOrNothing() bool {
-	return qu.all != nil && qu.q.Limit > 0 && qu.q.AsOf.IsZero() && qu.l.source.Leads != nil
+	return qu.all != nil && qu.q.Limit > 0 && qu.q.AsOf.IsZero() && qu.l.SQL.Leads != nil
 }
 
 // allOrNothing reads matches by the access path with the fewest rows, up to one more than the limit, and sorts them
@@ -80,10 +81,10 @@ type numbered struct{ key, id int64 }
 // counts reports whether the query sorts by a single integer, so that rows are numbered.
 func (qu *query) counts() bool {
 	q := &qu.q
-	if qu.l.text || len(q.SortBy) != 1 || q.SortBy[0].Desc {
+	if qu.l.TextID || len(q.SortBy) != 1 || q.SortBy[0].Desc {
 		return false
 	}
-	f := qu.l.source.Fields[q.SortBy[0].Property]
+	f := qu.l.SQL.Fields[q.SortBy[0].Property]
 	return f.Type == cql2.TypeInteger && !f.Nulls
 }
 
@@ -172,8 +173,8 @@ type idSet struct {
 }
 
 // add adds the id in column i. It returns false if the set has it already.
-func (s *idSet) add(l *layer, r sqlite.Row, i int) (added bool) {
-	if l.text {
+func (s *idSet) add(l *layer.Layer, r sqlite.Row, i int) (added bool) {
+	if l.TextID {
 		if s.texts == nil {
 			s.texts = map[string]struct{}{}
 		}
@@ -193,7 +194,7 @@ func (s *idSet) add(l *layer, r sqlite.Row, i int) (added bool) {
 // repeatedly; "" if SQL cannot express the filter.
 func (qu *query) allStatement(c *sqlite.Conn) (sql string, args []any, err error) {
 	q := &qu.q
-	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
+	paths := sqlq.AccessPaths(qu.l.SQL, layer.Alias, q.Filter)
 	if paths == nil {
 		return "", nil, nil
 	}
@@ -202,7 +203,7 @@ func (qu *query) allStatement(c *sqlite.Conn) (sql string, args []any, err error
 		return "", nil, err
 	}
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
-	if d.All && d.Order != "" && sqlite.Quote(d.Key) == qu.l.key && len(q.SortBy) == 1 &&
+	if d.All && d.Order != "" && sqlite.Quote(d.Key) == qu.l.IDColumn && len(q.SortBy) == 1 &&
 		q.SortBy[0] == (store.Sort{Property: d.By}) {
 		sql, args = b.Text(d.Order, ", ", d.Owner).Add(d.Probe).SQL()
 		return sql, args, nil
@@ -220,10 +221,10 @@ func (qu *query) allStatement(c *sqlite.Conn) (sql string, args []any, err error
 // idsBy returns a statement that selects the ids of the rows of an access path.
 func (qu *query) idsBy(d sqlq.AccessPath) (sql string, args []any) {
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
-	if d.All && d.Key != "" && sqlite.Quote(d.Key) == qu.l.key {
+	if d.All && d.Key != "" && sqlite.Quote(d.Key) == qu.l.IDColumn {
 		b.Text(d.Owner).Add(d.Probe)
 	} else {
-		b.Text(qu.l.idExpr(alias)).Add(d.Join)
+		b.Text(qu.l.IDExpr(layer.Alias)).Add(d.Join)
 	}
 	return b.SQL()
 }

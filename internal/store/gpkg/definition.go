@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -170,8 +170,6 @@ func readDefinitions(c *sqlite.Conn) (map[string]*definition, error) {
 	return defs, err
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // isJSON reports whether a column contains JSON. d may be nil.
 func (d *definition) isJSON(column string) bool {
 	return d != nil && slices.ContainsFunc(d.Properties, func(p propertyDefinition) bool {
@@ -189,7 +187,7 @@ func (d *definition) describe(c *store.Collection) {
 
 // addProperties creates the properties in the definition. If another program has removed a column or stored other
 // types, the property is left out or gets a wider type, with a warning.
-func (d *definition) addProperties(l *layer, dr *draft) {
+func (d *definition) addProperties(l *layer.Layer, dr *draft) {
 	l.Key.Property = d.Key.Property
 	for _, x := range d.Properties {
 		p, ok := x.property()
@@ -216,18 +214,18 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 		f := newField(col, cs, p.Type)
 		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev,
 			Gram: p.Search.Gram, Texts: p.Search.Texts}
-		l.add(p, f)
+		l.Add(p, f)
 	}
 }
 
 // addRelations creates the relations in the definition.
-func (d *draft) addRelations(c *sqlite.Conn, l *layer) (err error) {
+func (d *draft) addRelations(c *sqlite.Conn, l *layer.Layer) (err error) {
 	if d.own == nil {
 		return nil
 	}
-	l.Relations, l.source.Relations, err = d.relations(c, d.own.Relations, l.Key.Column)
+	l.Relations, l.SQL.Relations, err = d.relations(c, d.own.Relations, l.Key.Column)
 	if err == nil {
-		l.source.Leads, err = sqlite.Leads(c, d.table.Name)
+		l.SQL.Leads, err = sqlite.Leads(c, d.table.Name)
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 	qu.compile()
 	l := qu.l
 	err = r.use(context.Background(), func(c *sqlite.Conn) error {
-		qu.table = l.source.Table
+		qu.table = l.SQL.Table
 		explain := func(sql string, args []any) (plan []string, err error) {
 			err = c.Query("EXPLAIN QUERY PLAN "+sql, args, func(r sqlite.Row) error {
 				plan = append(plan, r.Text(3))
@@ -148,6 +148,6 @@ func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, 
 // Large has all layers taken for large ones, until the next reload.
 func (s *Store) Large() {
 	for _, l := range s.current.Load().layers {
-		l.large = true
+		l.Large = true
 	}
 }

@@ -227,7 +227,8 @@ func (w *Writer) dropDerived(table string) error {
 	var drop []string
 	err := w.c.Query(
 		`SELECT type, name FROM sqlite_schema WHERE (type = 'trigger' AND lower(tbl_name) = lower(?1) AND (name LIKE 'rtree%' OR name LIKE 'trigger%'
-		OR name LIKE 'gpkg%')) OR (type = 'table' AND lower(name) IN (SELECT lower('rtree_' || table_name || '_' || column_name) FROM gpkg_geometry_columns
+		OR name LIKE 'gpkg%')) OR (type = 'table' AND lower(name) IN (SELECT lower('rtree_' || table_name || '_' ||
+			column_name) FROM gpkg_geometry_columns
 		WHERE lower(table_name) = lower(?1)))`, []any{table}, func(r sqlite.Row) error {
 			drop = append(drop, "DROP "+strings.ToUpper(r.Text(0))+" "+sqlite.Quote(r.Text(1)))
 			return nil

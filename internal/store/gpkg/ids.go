@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -15,7 +16,7 @@ func (qu *query) isByIDs() bool {
 	q := &qu.q
 	return q.Filter == nil && qu.all == nil && len(qu.keys) == 1 && q.AsOf.IsZero() &&
 		q.Limit > 0 &&
-		!qu.l.view && qu.l.Count >= qu.rev.memory.limits.from && qu.rev.memory.columns.Limit() > 0
+		!qu.l.View && qu.l.Count >= qu.rev.memory.limits.from && qu.rev.memory.columns.Limit() > 0
 }
 
 // markEvery is the number of rows between two marks. Marks are ids of a layer at regular intervals, for large offsets.
@@ -28,18 +29,18 @@ func (qu *query) mark(back bool, skip int) (id int64, rest int, ok bool) {
 		return 0, 0, false
 	}
 	at := skip / markEvery
-	if at >= len(qu.l.marks) {
+	if at >= len(qu.l.Marks) {
 		return 0, 0, false
 	}
-	return qu.l.marks[at], skip % markEvery, true
+	return qu.l.Marks[at], skip % markEvery, true
 }
 
 // idsCost is CostPage if a mark or the ids in memory give the first row at once.
 func (qu *query) idsCost() store.Cost {
-	if qu.q.Offset/markEvery < len(qu.l.marks) || qu.l.Count <= mostIDs && qu.rev.hasIDs(qu.l) {
+	if qu.q.Offset/markEvery < len(qu.l.Marks) || qu.l.Count <= mostIDs && qu.rev.hasIDs(qu.l) {
 		return store.CostPage
 	}
-	return qu.l.plainCost(qu.q)
+	return plainCost(qu.l, qu.q)
 }
 
 // byIDs fills the page from the ids in memory.
@@ -174,36 +175,36 @@ func (x *rowIDs) add(r sqlite.Row, text bool) error {
 	return nil
 }
 
-func idsName(l *layer) string { return l.ID + "\x00ids" }
+func idsName(l *layer.Layer) string { return l.ID + "\x00ids" }
 
 // mostIDs is the number of features up to which ids are loaded only for paging.
 const mostIDs = 100_000
 
 // ids returns the ids of a layer in order; nil if they are not loaded. If that is worthwhile, it then starts loading
 // them.
-func (r *revision) ids(l *layer) *rowIDs {
-	if l.view || l.parts != nil || l.Count > mostIDs {
+func (r *revision) ids(l *layer.Layer) *rowIDs {
+	if l.View || l.Parts != nil || l.Count > mostIDs {
 		return nil
 	}
 	return tableOf[*rowIDs](r, r.memory.columns, idsName(l), func() error { return r.makeIDs(l) })
 }
 
 // hasIDs reports whether the ids of a layer are loaded.
-func (r *revision) hasIDs(l *layer) bool {
+func (r *revision) hasIDs(l *layer.Layer) bool {
 	_, ok := r.memory.columns.Get(tableKey{r.rev, idsName(l)})
 	return ok
 }
 
 // makeIDs reads the ids of a layer and caches them. It fails if they do not fit.
-func (r *revision) makeIDs(l *layer) error {
+func (r *revision) makeIDs(l *layer.Layer) error {
 	ids := &rowIDs{}
 	err := r.use(context.Background(), func(c *sqlite.Conn) error {
 		if same, err := c.Unchanged(); err != nil || !same || c.Encoding != sqlite.UTF8 {
 			return errors.Join(err, errNoRoom)
 		}
-		table, id := l.source.Table, l.idExpr(alias)
-		return c.Query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row sqlite.Row) error {
-			return ids.add(row, l.text)
+		table, id := l.SQL.Table, l.IDExpr(layer.Alias)
+		return c.Query("SELECT "+id+" FROM "+table+" AS "+layer.Alias+" ORDER BY "+id, nil, func(row sqlite.Row) error {
+			return ids.add(row, l.TextID)
 		})
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -79,7 +80,7 @@ type indexes struct {
 
 // indexed describes a table in an index file.
 type indexed struct {
-	l *layer
+	l *layer.Layer
 	operand
 	falls bool // descending order, for sorting
 	grams bool // full-text table with trigrams
@@ -309,11 +310,11 @@ func (t indexed) statements(table string) (create, insert, query string) {
 	if t.falls {
 		direction, null = " DESC", nullLastFalls
 	}
-	value := sqlq.Column(sqlq.SQLite{}, alias, t.field)
+	value := sqlq.Column(sqlq.SQLite{}, layer.Alias, t.field)
 	for fold := range strings.FieldsSeq(t.folds) {
 		value = "grense_" + fold + "(" + value + ")"
 	}
-	from := ", " + alias + "." + t.l.rowid + " FROM " + t.l.source.Table + " AS " + alias
+	from := ", " + layer.Alias + "." + t.l.Rowid + " FROM " + t.l.SQL.Table + " AS " + layer.Alias
 	if t.grams {
 		return "CREATE VIRTUAL TABLE " + table +
 				" USING fts5(v, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",

@@ -13,6 +13,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -66,7 +67,7 @@ const maxParts = 64
 // leaf returns the probe for a single predicate.
 func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	l := x.qu.l
-	t, is := l.indexedBy(e)
+	t, is := indexedBy(l, e)
 	if !is {
 		return p, false, nil
 	}
@@ -119,16 +120,16 @@ type operand struct {
 	folds string // names of functions, the innermost first, each followed by a space
 }
 
-func (l *layer) operandOf(e cql2.Expr) (o operand, ok bool) {
+func operandOf(l *layer.Layer, e cql2.Expr) (o operand, ok bool) {
 	switch e := e.(type) {
 	case cql2.Prop:
-		o.field = l.source.Fields[e.Name]
+		o.field = l.SQL.Fields[e.Name]
 		return o, o.field != nil && o.field.Type != cql2.TypeJSON && o.field.Path == nil
 	case cql2.Func:
 		if len(e.Args) != 1 || e.Name != "casei" && e.Name != "accenti" {
 			return o, false
 		}
-		if o, ok = l.operandOf(e.Args[0]); !ok || o.field.Type != cql2.TypeText || strings.Contains(o.folds, e.Name) {
+		if o, ok = operandOf(l, e.Args[0]); !ok || o.field.Type != cql2.TypeText || strings.Contains(o.folds, e.Name) {
 			return o, false
 		}
 		o.folds += e.Name + " "
@@ -170,30 +171,30 @@ func (r *revision) indexTable(c *sqlite.Conn, t indexed) string {
 
 // indexedBy returns a description of the table that can serve a predicate; false if there cannot be one, or if an index
 // of the source serves it.
-func (l *layer) indexedBy(e cql2.Expr) (t indexed, ok bool) {
+func indexedBy(l *layer.Layer, e cql2.Expr) (t indexed, ok bool) {
 	t.l = l
 	switch e := e.(type) {
 	case cql2.Compare:
 		left, right := e.L, e.R
-		if t.operand, ok = l.operandOf(left); !ok {
-			t.operand, ok = l.operandOf(right)
+		if t.operand, ok = operandOf(l, left); !ok {
+			t.operand, ok = operandOf(l, right)
 			right = left
 		}
 		ok = ok && e.Op != cql2.Ne && t.compares(right)
 	case cql2.Between:
-		t.operand, ok = l.operandOf(e.X)
+		t.operand, ok = operandOf(l, e.X)
 		ok = ok && t.compares(e.Lo) && t.compares(e.Hi)
 	case cql2.In:
-		t.operand, ok = l.operandOf(e.X)
+		t.operand, ok = operandOf(l, e.X)
 		ok = ok && len(e.List) > 0 && !slices.ContainsFunc(e.List, func(e cql2.Expr) bool { return !t.compares(e) })
 	case cql2.Like:
-		if t.operand, ok = l.operandOf(e.X); ok {
+		if t.operand, ok = operandOf(l, e.X); ok {
 			p, whole := likePattern(e)
 			t.grams = p.Prefix == "" && !isShort(p)
-			ok = whole && t.field.Type == cql2.TypeText && (p.Prefix != "" || t.grams || l.large)
+			ok = whole && t.field.Type == cql2.TypeText && (p.Prefix != "" || t.grams || l.Large)
 		}
 	}
-	return t, ok && t.field.IsColumn() && l.plainCost(store.Query{Filter: e}) == store.CostScan
+	return t, ok && t.field.IsColumn() && plainCost(l, store.Query{Filter: e}) == store.CostScan
 }
 
 // isShort reports whether an index of texts does not serve a pattern, so that all values have to be tested.
@@ -230,7 +231,7 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 		column.Layout = sqlq.StampLayout // the table has the normal form
 	}
 	v := cql2.Prop{Name: "v", Type: column.Type}
-	is := func(e cql2.Expr) bool { _, ok := t.l.operandOf(e); return ok }
+	is := func(e cql2.Expr) bool { _, ok := operandOf(t.l, e); return ok }
 	notNull := "+x.v < " + nullLast // the plus sign keeps SQLite from using this as a search bound
 	switch x := e.(type) {
 	case cql2.Compare:
@@ -260,40 +261,40 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 }
 
 // plainCost returns the cost of a query without an index file.
-func (l *layer) plainCost(q store.Query) store.Cost {
-	return sqlq.Cost(sqlq.SQLite{}, l.source, l.Key.Column, q)
+func plainCost(l *layer.Layer, q store.Query) store.Cost {
+	return sqlq.Cost(sqlq.SQLite{}, l.SQL, l.Key.Column, q)
 }
 
 // isByIndex reports whether the index file may serve a part of the filter.
 func (qu *query) isByIndex() bool {
 	q := &qu.q
-	return qu.isIndexed() && q.Filter != nil && qu.l.mayFind(q.Filter)
+	return qu.isIndexed() && q.Filter != nil && mayFind(qu.l, q.Filter)
 }
 
 // isIndexed reports whether the index file may have columns of the layer.
 func (qu *query) isIndexed() bool {
 	return qu.q.Rank == nil && qu.all == nil && qu.l.Count >= qu.rev.memory.limits.from &&
-		!qu.l.view && qu.l.rowid != "" && qu.rev.indexes.limit > 0 && qu.rev.catalog.Survey == nil
+		!qu.l.View && qu.l.Rowid != "" && qu.rev.indexes.limit > 0 && qu.rev.catalog.Survey == nil
 }
 
 // mayFind reports whether indexSearch.find would find a probe if all tables existed.
-func (l *layer) mayFind(e cql2.Expr) bool {
+func mayFind(l *layer.Layer, e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
-		return slices.ContainsFunc(e, l.mayFind)
+		return slices.ContainsFunc(e, func(e cql2.Expr) bool { return mayFind(l, e) })
 	case cql2.Or:
 		return len(e) > 0 && len(e) <= maxParts && !slices.ContainsFunc(e, func(e cql2.Expr) bool {
-			return !l.mayFind(e)
+			return !mayFind(l, e)
 		})
 	}
-	_, ok := l.indexedBy(e)
+	_, ok := indexedBy(l, e)
 	return ok
 }
 
 // most returns the number of ids up to which a probe is useful. If more rows match, a scan in the order of ids finds
 // enough of them sooner.
 func (qu *query) most() int {
-	if wide := qu.rev.memory.limits.wide; !qu.l.keyed || len(qu.keys) > 1 {
+	if wide := qu.rev.memory.limits.wide; !qu.l.Keyed || len(qu.keys) > 1 {
 		return wide
 	}
 	return max(qu.rev.memory.limits.wide, qu.l.Count/8)
@@ -319,7 +320,7 @@ func (qu *query) byIndex(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 		near = nearRows
 	}
 	if n := qu.pageEnd(found.count); n < near/2 &&
-		qu.l.plainCost(store.Query{Filter: qu.q.Filter}) == store.CostScan {
+		plainCost(qu.l, store.Query{Filter: qu.q.Filter}) == store.CostScan {
 		w := *qu
 		w.near = min(nearTimes*n, near)
 		if qu.filled, err = w.walk(ctx, c, p); err != nil {
@@ -367,7 +368,7 @@ const (
 // pageEnd returns how many rows a page takes in the order by id if at least count of all match, spread evenly;
 // math.MaxInt32 if it is not in that order.
 func (qu *query) pageEnd(count int) int {
-	if qu.q.Limit <= 0 || !qu.l.keyed || len(qu.keys) > 1 {
+	if qu.q.Limit <= 0 || !qu.l.Keyed || len(qu.keys) > 1 {
 		return math.MaxInt32
 	}
 	n := float64(max(qu.q.Offset, 0)) + float64(qu.q.Limit) + 1
@@ -377,7 +378,7 @@ func (qu *query) pageEnd(count int) int {
 // walk fills the page by testing rows in the order by id, about near of them, or those that are among few;
 // false if the page does not end there.
 func (qu *query) walk(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
-	qu.table = qu.l.source.Table
+	qu.table = qu.l.SQL.Table
 	qu.compile()
 	err := qu.fill(ctx, c, qu.q, p)
 	if err == errFar || err == nil && qu.near == 0 && p.Next == "" {
@@ -397,25 +398,25 @@ func (qu *query) bound(c *sqlite.Conn, back bool) (id any, err error) {
 	if qu.place != nil {
 		at, _ = qu.values[0].(int64)
 	} else {
-		at, err = c.One("SELECT min(" + l.idExpr(alias) + ") FROM " + l.source.Table + " AS " + alias)
+		at, err = c.One("SELECT min(" + l.IDExpr(layer.Alias) + ") FROM " + l.SQL.Table + " AS " + layer.Alias)
 	}
 	step := qu.near
 	if back {
 		step = -step
 	}
-	if end := at + int64(step); len(l.marks) == 0 && (end < at) == back {
+	if end := at + int64(step); len(l.Marks) == 0 && (end < at) == back {
 		return end, err
 	}
-	i, _ := slices.BinarySearch(l.marks, at)
-	if i += step / markEvery; i < 0 || i >= len(l.marks) {
+	i, _ := slices.BinarySearch(l.Marks, at)
+	if i += step / markEvery; i < 0 || i >= len(l.Marks) {
 		return nil, err
 	}
-	return l.marks[i], err
+	return l.Marks[i], err
 }
 
 // indexCost is the cost of a query if the index file has the tables that it needs.
 func (qu *query) indexCost() store.Cost {
-	cost := qu.l.plainCost(qu.q)
+	cost := plainCost(qu.l, qu.q)
 	if cost == store.CostScan && qu.hasIndex(qu.q.Filter) {
 		return store.CostIndexed
 	}
@@ -430,7 +431,7 @@ func (qu *query) hasIndex(e cql2.Expr) bool {
 	case cql2.Or:
 		return len(e) > 0 && !slices.ContainsFunc(e, func(e cql2.Expr) bool { return !qu.hasIndex(e) })
 	}
-	t, ok := qu.l.indexedBy(e)
+	t, ok := indexedBy(qu.l, e)
 	if !ok || isShortLike(e) || qu.rev.indexes.file.Load().table(t.name()) == "" {
 		return false
 	}
@@ -451,7 +452,7 @@ func (qu *query) orderOf() (t indexed, ok bool) {
 	if len(by) != 1 || by[0].Norwegian {
 		return t, false
 	}
-	t.l, t.field, t.falls = qu.l, qu.l.source.Fields[by[0].Property], by[0].Desc
+	t.l, t.field, t.falls = qu.l, qu.l.SQL.Fields[by[0].Property], by[0].Desc
 	return t, t.field.IsColumn()
 }
 
@@ -462,11 +463,11 @@ func (qu *query) isByOrder() bool {
 		return false
 	}
 	_, ok := qu.orderOf()
-	return ok && qu.l.plainCost(store.Query{SortBy: q.SortBy}) == store.CostScan
+	return ok && plainCost(qu.l, store.Query{SortBy: q.SortBy}) == store.CostScan
 }
 
 func (qu *query) orderCost() store.Cost {
-	cost := qu.l.plainCost(qu.q)
+	cost := plainCost(qu.l, qu.q)
 	if t, _ := qu.orderOf(); qu.q.Offset == 0 && qu.rev.indexes.file.Load().table(t.name()) != "" {
 		return store.CostIndexed
 	}
@@ -481,7 +482,7 @@ func (qu *query) byOrder(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 	}
 	t, _ := qu.orderOf()
 	table := qu.rev.indexTable(c, t)
-	if table == "" && qu.l.large && qu.rev.indexes.isComing(t) {
+	if table == "" && qu.l.Large && qu.rev.indexes.isComing(t) {
 		return false, problem.New(problem.Busy, nil, "The collection %s is being sorted by %s for the first time. "+
 			"Try again after the seconds in Retry-After, or leave out sortby.", qu.l.ID, qu.q.SortBy[0].Property)
 	}
@@ -490,9 +491,9 @@ func (qu *query) byOrder(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 	}
 	by := *qu
 	by.sorted, by.table = "1", table
-	by.keys = []sqlq.Key{{Expr: sqlq.Ident(alias + ".v"), Desc: t.falls}, {Expr: sqlq.Ident(alias + ".id")}}
-	if !qu.l.keyed {
-		by.sorted, by.table = alias+"."+qu.l.rowid+" = o.id", table+" AS o CROSS JOIN "+qu.l.source.Table
+	by.keys = []sqlq.Key{{Expr: sqlq.Ident(layer.Alias + ".v"), Desc: t.falls}, {Expr: sqlq.Ident(layer.Alias + ".id")}}
+	if !qu.l.Keyed {
+		by.sorted, by.table = layer.Alias+"."+qu.l.Rowid+" = o.id", table+" AS o CROSS JOIN "+qu.l.SQL.Table
 		by.keys = append([]sqlq.Key{{Expr: sqlq.Ident("o.v"), Desc: t.falls}}, qu.keys[1:]...)
 	}
 	return by.bySQL(ctx, c, p)

@@ -5,6 +5,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -35,7 +36,7 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 		if err != nil {
 			return err
 		}
-		qu.table = qu.l.source.Table
+		qu.table = qu.l.SQL.Table
 		sql, args := qu.lifeStatement(q, is.(cql2.Compare))
 		if err := c.Query(sql, args, func(row sqlite.Row) error {
 			qu.addVersion(life, row,
@@ -52,31 +53,32 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 // lifeStatement returns a statement for the rows of a feature with their starts and ends, and for the features before
 // and after it among those that are valid at q.At.
 func (qu *query) lifeStatement(q store.LifeQuery, is cql2.Compare) (string, []any) {
-	d, source, v, at := sqlq.SQLite{}, qu.l.source, qu.l.Versions, qu.l.Moment(q.At)
+	d, source, v, at := sqlq.SQLite{}, qu.l.SQL, qu.l.Versions, qu.l.Moment(q.At)
 	id, start, end := source.Fields[v.ID], source.Fields[v.Start], source.Fields[v.End]
-	b := sqlq.New(d).Text("SELECT ", selectExpr(alias, start), ", ", selectExpr(alias, end))
+	b := sqlq.New(d).Text("SELECT ", layer.Select(layer.Alias, start), ", ", layer.Select(layer.Alias, end))
 	for _, x := range [...]struct {
 		op    cql2.CompareOp
 		order string
 	}{{cql2.Lt, " DESC"}, {cql2.Gt, ""}} {
 		const other = "o"
 		is.Op = x.op
-		b.Text(", (SELECT ", selectExpr(other, id), " FROM ", qu.table, " AS ", other, " WHERE (").
+		b.Text(", (SELECT ", layer.Select(other, id), " FROM ", qu.table, " AS ", other, " WHERE (").
 			Add(sqlq.Compile(d, source, other, is).Where).Text(") AND ").
 			Add(sqlq.Valid(d, source, other, at)).Text(" ORDER BY ", sqlq.Column(d, other, id), x.order, " LIMIT 1)")
 	}
 	is.Op = cql2.Eq
-	b.Text(", ", qu.l.idExpr(alias), " FROM ", qu.table, " AS ", alias, " WHERE (").
-		Add(sqlq.Compile(d, source, alias, is).Where).
-		Text(") AND ", sqlq.Column(d, alias, start), " IS NOT NULL ORDER BY ", sqlq.Column(d, alias, start), ", ",
-			qu.l.idExpr(alias))
+	b.Text(", ", qu.l.IDExpr(layer.Alias), " FROM ", qu.table, " AS ", layer.Alias, " WHERE (").
+		Add(sqlq.Compile(d, source, layer.Alias, is).Where).
+		Text(") AND ", sqlq.Column(d, layer.Alias, start), " IS NOT NULL ORDER BY ", sqlq.Column(d, layer.Alias, start),
+			", ",
+			qu.l.IDExpr(layer.Alias))
 	return b.Text(" LIMIT ").Arg(int64(q.Limit)).SQL()
 }
 
 // addVersion adds a row of lifeStatement to life.
 func (qu *query) addVersion(life *store.Life, r sqlite.Row, rev uint64) {
-	source, v := qu.l.source, qu.l.Versions
-	text := func(i int, property string) any { return readValue(r, i, source.Fields[property].Type) }
+	source, v := qu.l.SQL, qu.l.Versions
+	text := func(i int, property string) any { return layer.Value(r, i, source.Fields[property].Type) }
 	x := store.FeatureVersion{Row: store.Row{ID: qu.idText(r, 4), Rev: rev}}
 	x.Start, _ = text(0, v.Start).(string)
 	x.End, _ = text(1, v.End).(string)

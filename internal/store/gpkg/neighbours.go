@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -24,7 +25,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 		return at, prev, next, meet(ctx, at.Rev)
 	}
 	none := fmt.Errorf("gpkg: feature %q of collection %q: %w", id, collection, store.ErrNotFound)
-	key, ok := qu.l.idValues(id)
+	key, ok := qu.l.IDValues(id)
 	if !ok {
 		return at, "", "", none
 	}
@@ -34,7 +35,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 		if err != nil {
 			return err
 		}
-		qu.table = qu.l.source.Table
+		qu.table = qu.l.SQL.Table
 		sql, args := qu.beside(key)
 		return c.Query(sql, args, func(row sqlite.Row) error {
 			if row.Null(0) || qu.idText(row, 0) != id {
@@ -58,8 +59,8 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 
 // neighboursInMemory is Neighbours with the ids in memory. It returns false if the ids are not loaded, which it then
 // starts, or if the file may have changed.
-func (r *revision) neighboursInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
-	key, ok := l.id(id)
+func (r *revision) neighboursInMemory(l *layer.Layer, id string) (at store.Row, prev, next string, ok bool) {
+	key, ok := l.IDValue(id)
 	if rev, known := r.stamped(); !ok || !known || rev != r.rev {
 		return at, "", "", false
 	}
@@ -82,8 +83,8 @@ func (r *revision) neighboursInMemory(l *layer, id string) (at store.Row, prev, 
 
 // beside returns a statement for an id and those before and after it; null if there is none.
 func (qu *query) beside(key []any) (string, []any) {
-	from := " FROM " + qu.table + " AS " + alias + " WHERE "
-	id := sqlq.Ident(qu.l.idExpr(alias))
+	from := " FROM " + qu.table + " AS " + layer.Alias + " WHERE "
+	id := sqlq.Ident(qu.l.IDExpr(layer.Alias))
 	b := sqlq.New(sqlq.SQLite{}).Text("SELECT (SELECT ").Add(id).Text(from)
 	for i, k := range qu.keys {
 		if i > 0 {

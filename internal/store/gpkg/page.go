@@ -12,19 +12,17 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/lexicon"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
 
-// alias is the alias of the collection's table in statements.
-const alias = "t"
-
 // query is a store.Query prepared for a layer.
 type query struct {
 	rev      *revision
 	now      uint64 // revision of the rows that are read
-	l        *layer
+	l        *layer.Layer
 	q        store.Query // Filter without boxes that contain the whole layer
 	table    string      // table to read from
 	filter   sqlq.Filter
@@ -108,7 +106,7 @@ func (qu *query) bySQL(ctx context.Context, c *sqlite.Conn, p *store.Page) (done
 	q := qu.q
 	qu.compile()
 	if qu.sorted == "" {
-		qu.table = qu.l.source.Table
+		qu.table = qu.l.SQL.Table
 	}
 	reads := q.Limit > 0 && !qu.filled
 	if reads && q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 &&
@@ -135,10 +133,10 @@ func (qu *query) bySQL(ctx context.Context, c *sqlite.Conn, p *store.Page) (done
 
 // withoutConstants drops boxes that contain the whole extent of the layer, and comparisons of literals that are true.
 // Such boxes also match features without geometry (OGC 17-069r4, 7.15.3). It returns nil if nothing is left.
-func (l *layer) withoutConstants(e cql2.Expr) cql2.Expr {
+func withoutConstants(l *layer.Layer, e cql2.Expr) cql2.Expr {
 	switch e := e.(type) {
 	case cql2.BBox:
-		if l.Extent != nil && !l.outside && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) &&
+		if l.Extent != nil && !l.Outside && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) &&
 			e.Box.Contains(l.Extent.Max) {
 			return nil
 		}
@@ -151,7 +149,7 @@ func (l *layer) withoutConstants(e cql2.Expr) cql2.Expr {
 	case cql2.And:
 		var rest cql2.And
 		for _, x := range e {
-			if x = l.withoutConstants(x); x != nil {
+			if x = withoutConstants(l, x); x != nil {
 				rest = append(rest, x)
 			}
 		}
@@ -172,7 +170,7 @@ func isLiteral(e cql2.Expr) bool {
 }
 
 func (qu *query) compile() {
-	source := qu.l.source
+	source := qu.l.SQL
 	if qu.sorted != "" {
 		qu.filter = sqlq.Filter{Where: sqlq.Ident(qu.sorted)}
 		return
@@ -183,10 +181,10 @@ func (qu *query) compile() {
 		few.Geometry, source = &place, &few
 	}
 	if !qu.exactly {
-		qu.filter = sqlq.Compile(sqlq.SQLite{}, source, alias, qu.q.Filter)
+		qu.filter = sqlq.Compile(sqlq.SQLite{}, source, layer.Alias, qu.q.Filter)
 	}
 	if qu.among != nil {
-		ids := sqlq.Cat(sqlq.Ident(alias+"."+qu.l.rowid+" IN ("), sqlq.Join(" UNION ALL ", qu.among...),
+		ids := sqlq.Cat(sqlq.Ident(layer.Alias+"."+qu.l.Rowid+" IN ("), sqlq.Join(" UNION ALL ", qu.among...),
 			sqlq.Ident(")"))
 		if qu.exactly {
 			qu.filter.Where = ids
@@ -195,7 +193,7 @@ func (qu *query) compile() {
 		}
 	}
 	if !qu.q.AsOf.IsZero() {
-		qu.filter = qu.filter.AsOf(sqlq.SQLite{}, qu.l.source, alias, qu.q.AsOf)
+		qu.filter = qu.filter.AsOf(sqlq.SQLite{}, qu.l.SQL, layer.Alias, qu.q.AsOf)
 	}
 }
 
@@ -205,27 +203,27 @@ func newQuery(r *revision, q store.Query) (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Filter, q.AsOf = l.withoutConstants(q.Filter), l.Moment(q.AsOf)
+	q.Filter, q.AsOf = withoutConstants(l, q.Filter), l.Moment(q.AsOf)
 	cheap := q.Count == store.CountCheap && q.Limit > 0 && l.Count > store.CheapRows
 	if q.Count == store.CountCheap {
 		q.Count = store.CountExact
 	}
 	qu := &query{rev: r, l: l, q: q, order: q.OrderName(), cheap: cheap}
 	if q.Rank != nil {
-		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
+		rank, ok := sqlq.SQLite{}.Rank(layer.Alias, l.SQL, *q.Rank)
 		if !ok {
 			return nil, fmt.Errorf("gpkg: collection %q cannot be ranked by %q", l.ID, q.Rank.Props)
 		}
 		qu.keys = append(qu.keys, sqlq.Key{Expr: rank, Name: "rank"})
 	}
 	for _, k := range q.SortBy {
-		keys, err := l.orderBy(k)
+		keys, err := l.OrderBy(k)
 		if err != nil {
 			return nil, err
 		}
 		qu.keys = append(qu.keys, keys...)
 	}
-	qu.keys = append(qu.keys, l.idKeys(alias)...)
+	qu.keys = append(qu.keys, l.IDKeys(layer.Alias)...)
 	if q.Cursor != "" {
 		if err := qu.start(); err != nil {
 			return nil, err
@@ -234,21 +232,13 @@ func newQuery(r *revision, q store.Query) (*query, error) {
 	return qu, nil
 }
 
-func sortExpr(f *sqlq.Field) string {
-	e := sqlq.Column(sqlq.SQLite{}, alias, f)
-	if f.Type == cql2.TypeText {
-		e += " COLLATE BINARY"
-	}
-	return e
-}
-
 // start sets the position of the cursor.
 func (qu *query) start() error {
 	p, err := qu.q.Place()
 	if err != nil {
 		return err
 	}
-	id, ok := qu.l.idValues(p.ID)
+	id, ok := qu.l.IDValues(p.ID)
 	if p.Order != qu.order || len(p.Keys) != len(qu.keys)-len(id) || !ok {
 		return store.ErrCursor
 	}
@@ -318,7 +308,7 @@ func (qu *query) exists(ctx context.Context, c *sqlite.Conn, back bool, rows []f
 	if back {
 		edge = rows[0]
 	}
-	id, _ := qu.l.idValues(edge.id)
+	id, _ := qu.l.IDValues(edge.id)
 	other := *qu
 	other.place, other.values = &store.Place{Back: back}, append(edge.keys[:len(edge.keys):len(edge.keys)], id...)
 	next, _, err := other.read(ctx, c, back, 1, 0)
@@ -356,7 +346,7 @@ func (qu *query) read(ctx context.Context, c *sqlite.Conn, back bool, limit,
 				return nil
 			}
 		}
-		sorts := n - max(1, len(qu.l.parts))
+		sorts := n - max(1, len(qu.l.Parts))
 		x := found{id: qu.printedID(r, sorts)}
 		for i := range sorts {
 			x.keys = append(x.keys, qu.key(r.Any(i)))
@@ -390,9 +380,9 @@ func (qu *query) statement(back bool, limit, skip int) (string, []any) {
 		}
 	}
 	qu.residueColumns(b)
-	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.wanted(back, limit+skip)).Text(")")
+	b.Text(" FROM ", qu.table, " AS ", layer.Alias, " WHERE (").Add(qu.wanted(back, limit+skip)).Text(")")
 	if id, rest, ok := qu.mark(back, skip); ok {
-		b.Text(" AND ", qu.l.idExpr(alias), " >= ").Arg(id)
+		b.Text(" AND ", qu.l.IDExpr(layer.Alias), " >= ").Arg(id)
 		skip = rest
 	}
 	if qu.place != nil {
@@ -403,7 +393,7 @@ func (qu *query) statement(back bool, limit, skip int) (string, []any) {
 		if back {
 			than = " >= "
 		}
-		b.Text(" AND ", qu.l.idExpr(alias), than).Arg(qu.until)
+		b.Text(" AND ", qu.l.IDExpr(layer.Alias), than).Arg(qu.until)
 	}
 	b.Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back))
 	if qu.filter.Residue == nil {
@@ -416,7 +406,7 @@ func (qu *query) statement(back bool, limit, skip int) (string, []any) {
 // wanted is the condition on the rows of a page that ends with the n-th match: where the index file knows all matches,
 // it selects the first ones only.
 func (qu *query) wanted(back bool, n int) sqlq.Fragment {
-	if !qu.exactly || len(qu.among) > 1 || len(qu.keys) > 1 || !qu.l.keyed || !qu.q.AsOf.IsZero() {
+	if !qu.exactly || len(qu.among) > 1 || len(qu.keys) > 1 || !qu.l.Keyed || !qu.q.AsOf.IsZero() {
 		return qu.filter.Where
 	}
 	from, order := "", " ORDER BY 1"
@@ -428,17 +418,17 @@ func (qu *query) wanted(back bool, n int) sqlq.Fragment {
 	if back {
 		from, order = strings.Replace(from, ">", "<", 1), order+" DESC"
 	}
-	return sqlq.Cat(sqlq.Ident(alias+"."+qu.l.rowid+" IN (SELECT x.id FROM ("), qu.among[0],
+	return sqlq.Cat(sqlq.Ident(layer.Alias+"."+qu.l.Rowid+" IN (SELECT x.id FROM ("), qu.among[0],
 		sqlq.SQL(") AS x"+from+order+" LIMIT ?+0)", append(args, int64(n))...))
 }
 
 func (qu *query) residueColumns(b *sqlq.Builder) {
 	if qu.filter.Residue != nil {
 		row := "NULL"
-		if qu.l.boxes != "" {
-			row = alias + "." + qu.l.source.Geometry.RowID
+		if qu.l.Boxes != "" {
+			row = layer.Alias + "." + qu.l.SQL.Geometry.RowID
 		}
-		b.Text(", ", qu.l.idExpr(alias), ", (").Add(qu.filter.Sure).Text(") IS TRUE, ", row)
+		b.Text(", ", qu.l.IDExpr(layer.Alias), ", (").Add(qu.filter.Sure).Text(") IS TRUE, ", row)
 	}
 }
 
@@ -456,12 +446,12 @@ func (qu *query) holds(ctx context.Context, c *sqlite.Conn, r sqlite.Row, n int)
 	if t, err := qu.hints.of(c, r, n+2); err != nil || t != cql2.Null {
 		return t == cql2.True, err
 	}
-	t, err := qu.matcher.Eval(newRecord(ctx, c, qu.l, r.Any(n)))
+	t, err := qu.matcher.Eval(layer.NewRecord(ctx, c, qu.l, r.Any(n)))
 	return t == cql2.True, err
 }
 
 func (qu *query) idText(r sqlite.Row, i int) string {
-	if qu.l.text {
+	if qu.l.TextID {
 		return r.Text(i)
 	}
 	return strconv.FormatInt(r.Int(i), 10)
@@ -469,22 +459,16 @@ func (qu *query) idText(r sqlite.Row, i int) string {
 
 // printedID returns the feature id whose parts begin in column i.
 func (qu *query) printedID(r sqlite.Row, i int) string {
-	if qu.l.parts == nil {
+	if qu.l.Parts == nil {
 		return qu.idText(r, i)
 	}
-	parts := make([]any, len(qu.l.parts))
-	for j, p := range qu.l.parts {
+	parts := make([]any, len(qu.l.Parts))
+	for j, p := range qu.l.Parts {
 		if parts[j] = any(r.Text(i + j)); p.Integer {
 			parts[j] = r.Int(i + j)
 		}
 	}
 	return store.JoinID(parts)
-}
-
-// parseID parses a numeric feature id in its canonical form.
-func parseID(s string) (int64, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
 // countKey identifies the cached count of a filter in a revision.
@@ -537,7 +521,7 @@ func (qu *query) count(ctx context.Context, c *sqlite.Conn, q store.Query, p *st
 	}
 	rest, before := qu, 0
 	if q.Cursor == "" && len(p.Rows) > 0 && len(qu.keys) == 1 && qu.filter.Residue == nil && qu.calls() {
-		last, _ := qu.l.id(p.Rows[len(p.Rows)-1].ID)
+		last, _ := qu.l.IDValue(p.Rows[len(p.Rows)-1].ID)
 		x := *qu
 		x.after, before, rest = last, max(q.Offset, 0)+len(p.Rows), &x
 	}
@@ -583,9 +567,9 @@ func (qu *query) countStatement() (string, []any) {
 		b.Text("1")
 		qu.residueColumns(b)
 	}
-	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE ")
+	b.Text(" FROM ", qu.table, " AS ", layer.Alias, " WHERE ")
 	if qu.after != nil { // the plus sign keeps SQLite from using the index
-		b.Text("+", qu.l.idExpr(alias), " > ").Arg(qu.after).Text(" AND ")
+		b.Text("+", qu.l.IDExpr(layer.Alias), " > ").Arg(qu.after).Text(" AND ")
 	}
 	b.Text("(").Add(qu.filter.Where).Text(")")
 	return b.SQL()

@@ -13,12 +13,13 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/relate"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 )
 
 // candidates tests rows that may match a query. Only geometries that their envelopes do not decide are read.
 type candidates struct {
-	l       *layer
+	l       *layer.Layer
 	matcher *cql2.Matcher
 	rec     placeRecord
 	places  *placeTable
@@ -33,8 +34,8 @@ func (s *candidates) takesMissing() (bool, error) {
 }
 
 // isSpatial reports whether a filter depends on the geometry alone.
-func (l *layer) isSpatial(e cql2.Expr) bool {
-	is := func(e cql2.Expr) bool { return l.isSpatial(e) }
+func isSpatial(l *layer.Layer, e cql2.Expr) bool {
+	is := func(e cql2.Expr) bool { return isSpatial(l, e) }
 	switch e := e.(type) {
 	case cql2.And:
 		return len(e) > 0 && !slices.ContainsFunc(e, func(x cql2.Expr) bool { return !is(x) })
@@ -45,12 +46,12 @@ func (l *layer) isSpatial(e cql2.Expr) bool {
 	case cql2.BBox:
 		return e.Prop == l.Geometry.Name
 	case cql2.Spatial:
-		return l.isPlace(e.L) && l.isPlace(e.R)
+		return isPlace(l, e.L) && isPlace(l, e.R)
 	}
 	return false
 }
 
-func (l *layer) isPlace(e cql2.Expr) bool {
+func isPlace(l *layer.Layer, e cql2.Expr) bool {
 	if p, ok := e.(cql2.Prop); ok {
 		return p.Name == l.Geometry.Name
 	}
@@ -82,7 +83,7 @@ type shape struct {
 
 // shapeKey identifies a row of a layer; layers differ between revisions.
 type shapeKey struct {
-	l  *layer
+	l  *layer.Layer
 	id int64 // row id
 }
 
@@ -97,17 +98,18 @@ const (
 
 // placeRecord is a cql2.Record that has only a geometry.
 type placeRecord struct {
-	ctx  context.Context // of the query
-	c    *sqlite.Conn
-	l    *layer
-	sql  string
-	id   int64
-	read bool
-	at   shape // wkb may point into the buffer of the connection
+	ctx    context.Context // of the query
+	c      *sqlite.Conn
+	l      *layer.Layer
+	shapes *shapeCache
+	sql    string
+	id     int64
+	read   bool
+	at     shape // wkb may point into the buffer of the connection
 }
 
-func newPlaceRecord(ctx context.Context, c *sqlite.Conn, l *layer) placeRecord {
-	return placeRecord{ctx: ctx, c: c, l: l}
+func newPlaceRecord(ctx context.Context, c *sqlite.Conn, qu *query) placeRecord {
+	return placeRecord{ctx: ctx, c: c, l: qu.l, shapes: qu.rev.shapes}
 }
 
 // Context returns the context of the query.
@@ -115,19 +117,20 @@ func (r *placeRecord) Context() context.Context { return r.ctx }
 
 // Geometry returns the stored geometry. It is valid until the next call for another row.
 func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
-	g := r.l.source.Geometry
+	g := r.l.SQL.Geometry
 	if r.read {
 		return r.at.wkb, g.CRS, nil
 	}
-	kept, ok := r.l.shapes.Get(shapeKey{r.l, r.id})
+	kept, ok := r.shapes.Get(shapeKey{r.l, r.id})
 	if ok {
 		r.at, r.read = *kept, true
 		return r.at.wkb, g.CRS, nil
 	}
 	if r.sql == "" {
-		r.sql = "SELECT " + alias + "." + sqlite.Quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias +
+		r.sql = "SELECT " + layer.Alias + "." + sqlite.Quote(g.Column) + " FROM " + r.l.SQL.Table + " AS " +
+			layer.Alias +
 			" WHERE " +
-			alias + "." + g.RowID + " = ?"
+			layer.Alias + "." + g.RowID + " = ?"
 	}
 	r.at = shape{}
 	err = r.c.Query(r.sql, []any{r.id}, func(x sqlite.Row) error {
@@ -139,7 +142,7 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 		return nil
 	})
 	if r.read = err == nil; r.read {
-		if kept := r.l.keepShape(r.id, r.at.wkb); kept != nil {
+		if kept := keepShape(r.shapes, r.l, r.id, r.at.wkb); kept != nil {
 			r.at = *kept
 		}
 	}
@@ -147,13 +150,13 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 }
 
 // keepShape prepares and caches a copy of the geometry of a row; nil if it is too large.
-func (l *layer) keepShape(id int64, wkb []byte) *shape {
+func keepShape(in *shapeCache, l *layer.Layer, id int64, wkb []byte) *shape {
 	if len(wkb) > shapeMost {
 		return nil
 	}
 	x := &shape{wkb: bytes.Clone(wkb)}
 	x.edges = relate.NewEdges(x.wkb)
-	l.shapes.Put(shapeKey{l, id}, x, x.size())
+	in.Put(shapeKey{l, id}, x, x.size())
 	return x
 }
 
@@ -164,7 +167,7 @@ func (x *shape) size() int64 { return int64(unsafe.Sizeof(*x)) + int64(cap(x.wkb
 func (r *placeRecord) Edges() *relate.Edges { return r.at.edges }
 
 // Pad returns the pad of the layer.
-func (r *placeRecord) Pad() float64 { return r.l.source.Geometry.Pad }
+func (r *placeRecord) Pad() float64 { return r.l.SQL.Geometry.Pad }
 
 func (r *placeRecord) Value(name string) (any, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", name)
@@ -177,7 +180,7 @@ func (r *placeRecord) Rows(relation string) ([]cql2.Record, error) {
 // hints provide what envelopes in memory decide about the rows of a statement.
 type hints struct {
 	rev    *revision
-	l      *layer
+	l      *layer.Layer
 	bounds *cql2.Bounds // nil: no hints
 	asked  int
 	sure   map[int64]cql2.Truth // rows that may match, by row id
@@ -189,9 +192,9 @@ const maxHints = 1 << 20
 // hintsFrom is the number of rows after which envelopes are searched.
 const hintsFrom = 16
 
-func newHints(rev *revision, l *layer, residue cql2.Expr) *hints {
+func newHints(rev *revision, l *layer.Layer, residue cql2.Expr) *hints {
 	h := &hints{rev: rev, l: l}
-	if g := l.source.Geometry; l.boxes != "" && !l.view && l.Count <= mostPlaces && rev.memory.columns.Limit() > 0 {
+	if g := l.SQL.Geometry; l.Boxes != "" && !l.View && l.Count <= mostPlaces && rev.memory.columns.Limit() > 0 {
 		h.bounds = cql2.NewBounds(residue, g.Name, g.CRS, g.Pad)
 	}
 	return h
@@ -211,7 +214,7 @@ func (h *hints) of(c *sqlite.Conn, r sqlite.Row, i int) (cql2.Truth, error) {
 			return cql2.Null, err
 		}
 	}
-	if t, ok := h.sure[r.Int(i)]; ok || h.l.source.Geometry.HasNull {
+	if t, ok := h.sure[r.Int(i)]; ok || h.l.SQL.Geometry.HasNull {
 		return t, nil
 	}
 	return cql2.False, nil

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/rtree"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
@@ -181,16 +182,16 @@ type placeLeaf struct {
 	place uint32
 }
 
-func placesName(l *layer) string { return l.ID + "\x00\x00places" }
+func placesName(l *layer.Layer) string { return l.ID + "\x00\x00places" }
 
 // places returns the envelopes and ids of a layer; nil if they are not loaded. If that is worthwhile, it then starts
 // loading them.
-func (r *revision) places(l *layer) *placeTable {
+func (r *revision) places(l *layer.Layer) *placeTable {
 	return tableOf[*placeTable](r, r.memory.columns, placesName(l), func() error { return r.makePlaces(l) })
 }
 
 // makePlaces reads the envelopes and ids of a layer and caches them, then its geometries. It fails if they do not fit.
-func (r *revision) makePlaces(l *layer) error {
+func (r *revision) makePlaces(l *layer.Layer) error {
 	t := &placeTable{ids: &rowIDs{}, slack: math.Inf(1)}
 	err := r.use(context.Background(), func(c *sqlite.Conn) error {
 		if same, err := c.Unchanged(); err != nil || !same || c.Encoding != sqlite.UTF8 {
@@ -202,7 +203,7 @@ func (r *revision) makePlaces(l *layer) error {
 		}
 		leaves := make([]placeLeaf, 0, l.Count)
 		lost := false
-		err = c.Query("SELECT id, minx, miny, maxx, maxy FROM "+l.boxes, nil, func(row sqlite.Row) error {
+		err = c.Query("SELECT id, minx, miny, maxx, maxy FROM "+l.Boxes, nil, func(row sqlite.Row) error {
 			place, ok := at(row.Int(0))
 			lost = lost || !ok
 			b := orb.Bound{Min: orb.Point{row.Float(1), row.Float(2)}, Max: orb.Point{row.Float(3), row.Float(4)}}
@@ -210,8 +211,8 @@ func (r *revision) makePlaces(l *layer) error {
 			leaves = append(leaves, placeLeaf{[4]float32{x.MinX, x.MinY, x.MaxX, x.MaxY}, place})
 			return nil
 		})
-		if err == nil && l.source.Geometry.HasNull {
-			err = c.Query("SELECT id FROM "+l.source.Geometry.NoGeom, nil, func(row sqlite.Row) error {
+		if err == nil && l.SQL.Geometry.HasNull {
+			err = c.Query("SELECT id FROM "+l.SQL.Geometry.NoGeom, nil, func(row sqlite.Row) error {
 				place, ok := at(row.Int(0))
 				lost = lost || !ok
 				t.none = append(t.none, place)
@@ -272,9 +273,9 @@ func (t *placeTable) tightened(bounds []rowBound) *placeTable {
 
 // makeShapes prepares and caches the geometries of a layer in advance, as long as none must be evicted for them, and
 // returns their bounds. Points need none, since their envelopes decide.
-func (r *revision) makeShapes(l *layer) (bounds []rowBound, err error) {
+func (r *revision) makeShapes(l *layer.Layer) (bounds []rowBound, err error) {
 	x := r.shapes.Stats()
-	if l.Geometry.Type == "Point" || l.bytes > x.Limit-x.Bytes {
+	if l.Geometry.Type == "Point" || l.GeometryBytes > x.Limit-x.Bytes {
 		return nil, nil
 	}
 	defer r.shapes.Make()()
@@ -294,11 +295,11 @@ const (
 
 // readShapes prepares geometries of rows after last and appends their bounds. more means that others follow. It
 // occupies a connection only for a few milliseconds.
-func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64, more bool, err error) {
-	g := l.source.Geometry
-	number, size := alias+"."+g.RowID, 0
-	sql := "SELECT " + number + ", " + alias + "." + sqlite.Quote(g.Column) + " FROM " + l.source.Table + " AS " +
-		alias +
+func (r *revision) readShapes(l *layer.Layer, last int64, bounds *[]rowBound) (_ int64, more bool, err error) {
+	g := l.SQL.Geometry
+	number, size := layer.Alias+"."+g.RowID, 0
+	sql := "SELECT " + number + ", " + layer.Alias + "." + sqlite.Quote(g.Column) + " FROM " + l.SQL.Table + " AS " +
+		layer.Alias +
 		" WHERE " + number + " > ? ORDER BY " + number
 	err = r.use(context.Background(), func(c *sqlite.Conn) error {
 		if same, err := c.Unchanged(); err != nil || !same {
@@ -309,11 +310,11 @@ func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64
 			last, s.blob = x.Int(0), s.blob[:0]
 			if x.Kind(1) == sqlite.KindBlob {
 				s.blob = x.Bytes(1, s.blob)
-				if kept := l.keepShape(last, gpb.WKB(s.blob)); kept != nil && kept.edges != nil {
+				if kept := keepShape(r.shapes, l, last, gpb.WKB(s.blob)); kept != nil && kept.edges != nil {
 					*bounds = append(*bounds, rowBound{last, kept.edges.Bound()})
 				}
 			}
-			if size += len(s.blob) + shapeHead; size < batchBytes {
+			if size += len(s.blob) + shapeHead; size < layer.BatchBytes {
 				return nil
 			}
 			more = true
@@ -324,23 +325,23 @@ func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64
 }
 
 // readIDs reads the ids of all rows. at returns the place of a row id in the R-tree.
-func (t *placeTable) readIDs(c *sqlite.Conn, l *layer) (at func(int64) (uint32, bool), err error) {
-	id, number := l.idExpr(alias), alias+"."+l.source.Geometry.RowID
-	table := l.source.Table
+func (t *placeTable) readIDs(c *sqlite.Conn, l *layer.Layer) (at func(int64) (uint32, bool), err error) {
+	id, number := l.IDExpr(layer.Alias), layer.Alias+"."+l.SQL.Geometry.RowID
+	table := l.SQL.Table
 	var places map[int64]uint32
-	if !l.keyed {
+	if !l.Keyed {
 		places = make(map[int64]uint32, l.Count)
 	}
-	err = c.Query("SELECT "+id+", "+number+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil,
+	err = c.Query("SELECT "+id+", "+number+" FROM "+table+" AS "+layer.Alias+" ORDER BY "+id, nil,
 		func(row sqlite.Row) error {
-			if !l.keyed {
+			if !l.Keyed {
 				places[row.Int(1)] = uint32(t.ids.len())
 				t.rowids = append(t.rowids, row.Int(1))
 			}
-			return t.ids.add(row, l.text)
+			return t.ids.add(row, l.TextID)
 		})
 	return func(number int64) (uint32, bool) {
-		if l.keyed {
+		if l.Keyed {
 			place, ok := t.ids.place(number)
 			return uint32(place), ok
 		}
@@ -353,12 +354,12 @@ func (t *placeTable) readIDs(c *sqlite.Conn, l *layer) (at func(int64) (uint32, 
 // be in memory.
 func (qu *query) isByPlaces() bool {
 	l := qu.l
-	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.all != nil ||
-		qu.rev.memory.columns.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
+	if l.Boxes == "" || l.View || l.Count > mostPlaces || len(qu.keys) > 1 || qu.all != nil ||
+		qu.rev.memory.columns.Limit() == 0 || !isSpatial(l, qu.q.Filter) {
 		return false
 	}
-	extent, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
-	qu.reach = reachOf(extent, l.source.Geometry.Pad)
+	extent, ok := cql2.Extent(qu.q.Filter, l.SQL.Geometry.Name, l.SQL.Geometry.CRS)
+	qu.reach = reachOf(extent, l.SQL.Geometry.Pad)
 	return ok
 }
 
@@ -395,11 +396,11 @@ func (qu *query) byPlaces(ctx context.Context, c *sqlite.Conn, p *store.Page) (b
 // the envelopes have been read into memory.
 func (qu *query) byBoxes(ctx context.Context, c *sqlite.Conn, p *store.Page) (bool, error) {
 	n := max(qu.q.Offset, 0) + qu.q.Limit
-	if !qu.l.keyed || qu.q.Limit <= 0 || n > fewPlaces || math.IsInf(qu.reach.Min[0], 0) {
+	if !qu.l.Keyed || qu.q.Limit <= 0 || n > fewPlaces || math.IsInf(qu.reach.Min[0], 0) {
 		return false, nil
 	}
 	r := qu.reach
-	found := sqlq.SQL("SELECT id FROM "+qu.l.boxes+" WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?",
+	found := sqlq.SQL("SELECT id FROM "+qu.l.Boxes+" WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?",
 		r.Min[0], r.Max[0], r.Min[1], r.Max[1])
 	sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (").Add(found).Text(" LIMIT ").
 		Arg(int64(fewMatches + 1)).Text(")").SQL()
@@ -413,7 +414,7 @@ func (qu *query) byBoxes(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 	near := *qu
 	near.near = fewMatches
 	done, err := near.walk(ctx, c, p)
-	if done || err != nil || qu.place != nil || qu.l.source.Geometry.HasNull {
+	if done || err != nil || qu.place != nil || qu.l.SQL.Geometry.HasNull {
 		return done, err
 	}
 	first := *qu

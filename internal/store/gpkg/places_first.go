@@ -133,12 +133,12 @@ func (s *candidates) nextMatch(ctx context.Context, f *firstPlaces) (int64, bool
 
 // byFirst fills a page from the envelopes; false if they decide nothing of the filter.
 func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *store.Page) (bool, error) {
-	g, q := qu.l.source.Geometry, &qu.q
+	g, q := qu.l.SQL.Geometry, &qu.q
 	test := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
 	if test == nil {
 		return false, nil
 	}
-	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(q.Filter), places: t, rec: newPlaceRecord(ctx, c, qu.l)}
+	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(q.Filter), places: t, rec: newPlaceRecord(ctx, c, qu)}
 	none := false
 	if len(t.none) > 0 {
 		var err error

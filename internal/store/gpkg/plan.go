@@ -106,7 +106,7 @@ func (qu *query) cost() store.Cost {
 			return w.cost(qu)
 		}
 	}
-	return sqlq.Cost(sqlq.SQLite{}, qu.l.source, qu.l.Key.Column, qu.q)
+	return sqlq.Cost(sqlq.SQLite{}, qu.l.SQL, qu.l.Key.Column, qu.q)
 }
 
 // Explain runs a query and returns its plan.

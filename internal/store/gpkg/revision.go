@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,15 +21,16 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 )
 
 // revision is an opened version of the file. It is immutable, except for the counts that it caches.
 type revision struct {
 	catalog *store.Catalog
-	layers  map[string]*layer // by collection id
-	served  map[string]string // ids of public collections, by the ids that the source gives them
-	rev     uint64            // revision of every feature while the file is unchanged; see revOf
+	layers  map[string]*layer.Layer // by collection id
+	served  map[string]string       // ids of public collections, by the ids that the source gives them
+	rev     uint64                  // revision of every feature while the file is unchanged; see revOf
 	pool    *sqlite.Pool
 	signs   *sqlite.Pool // one connection, for Ready and revBeside
 	signed  uint64       // random; distinguishes the version numbers of this connection in signs
@@ -339,7 +341,7 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 	r := &revision{
 		catalog: &store.Catalog{Version: file.Hash(version...), Modified: lastChange(c, src.Modified),
 			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping, Survey: rest},
-		layers: map[string]*layer{},
+		layers: map[string]*layer.Layer{},
 		served: map[string]string{},
 		source: src, path: f.path,
 		pool: f.pool, signs: f.signs,
@@ -481,7 +483,7 @@ func (s *Store) drafts(c *sqlite.Conn) (served []*draft, not unserved, err error
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}
-	for _, name := range sortedKeys(own) { // our tables that are not layers for other programs
+	for _, name := range slices.Sorted(maps.Keys(own)) { // our tables that are not layers for other programs
 		def := own[name]
 		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide,
 			settings: s.settingsOf(def.Table), own: def})
@@ -767,7 +769,7 @@ func (r *revision) resolveReferences() {
 	}
 }
 
-func (r *revision) add(d *draft, l *layer) {
+func (r *revision) add(d *draft, l *layer.Layer) {
 	id := l.ID
 	if d.settings.ID != "" {
 		id = d.settings.ID
@@ -776,7 +778,6 @@ func (r *revision) add(d *draft, l *layer) {
 	}
 	own := store.CollectionID(cmp.Or(l.ID, d.table.Name))
 	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
-	l.shapes = r.shapes
 	r.layers[l.ID] = l
 	if l.Public {
 		r.served[own] = l.ID
@@ -796,7 +797,7 @@ func schemaText(c *sqlite.Conn) (string, error) {
 }
 
 // layer returns the layer of a collection.
-func (r *revision) layer(id string) (*layer, error) {
+func (r *revision) layer(id string) (*layer.Layer, error) {
 	if l := r.layers[id]; l != nil {
 		return l, nil
 	}

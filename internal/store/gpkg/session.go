@@ -1,6 +1,9 @@
 package gpkg
 
-import "grense/internal/store/gpkg/sqlite"
+import (
+	"grense/internal/store/gpkg/layer"
+	"grense/internal/store/gpkg/sqlite"
+)
 
 // session is what the store keeps with a connection.
 type session struct {
@@ -21,7 +24,7 @@ func sessionOf(c *sqlite.Conn) *session {
 
 // shrink frees a large buffer.
 func (s *session) shrink() {
-	if cap(s.blob) > batchBytes {
+	if cap(s.blob) > layer.BatchBytes {
 		s.blob = nil
 	}
 }

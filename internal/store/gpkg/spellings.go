@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/lexicon"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
@@ -25,7 +26,7 @@ type spelledPart struct {
 // spelledPart returns the part of the filter that spellings answer; false if there is none or an ordered index serves
 // it.
 func (qu *query) spelledPart() (part spelledPart, ok bool) {
-	if qu.l.text || qu.all.Texts == "" && !qu.counts() {
+	if qu.l.TextID || qu.all.Texts == "" && !qu.counts() {
 		return part, false
 	}
 	var list cql2.And
@@ -37,14 +38,14 @@ func (qu *query) spelledPart() (part spelledPart, ok bool) {
 		by = qu.q.SortBy[0].Property
 	}
 	for i, x := range list {
-		src := qu.l.source
-		part.ID, part.Order = sqlite.Unquote(qu.l.key), ""
+		src := qu.l.SQL
+		part.ID, part.Order = sqlite.Unquote(qu.l.IDColumn), ""
 		if by != "" {
 			part.Order = src.Fields[by].Column
 		}
 		if rel, isRelated := x.(cql2.Related); isRelated {
 			r := src.Relations[rel.Relation]
-			if qu.all.Texts != "" || r == nil || sqlite.Quote(r.Key) != qu.l.key || r.Order != by {
+			if qu.all.Texts != "" || r == nil || sqlite.Quote(r.Key) != qu.l.IDColumn || r.Order != by {
 				continue
 			}
 			src, x, part.ID = &r.Source, rel.X, r.Owner
@@ -69,16 +70,16 @@ func (qu *query) spelledPart() (part spelledPart, ok bool) {
 func (qu *query) shareTexts(part *spelledPart) {
 	key := ""
 	if len(part.others) == 1 {
-		if rel, ok := part.others[0].(cql2.Related); ok && qu.l.source.Relations[rel.Relation] != nil {
-			key = qu.l.source.Relations[rel.Relation].Key
+		if rel, ok := part.others[0].(cql2.Related); ok && qu.l.SQL.Relations[rel.Relation] != nil {
+			key = qu.l.SQL.Relations[rel.Relation].Key
 		}
 	}
-	if len(part.others) > 0 && (key == "" || sqlite.Quote(key) == qu.l.key) {
+	if len(part.others) > 0 && (key == "" || sqlite.Quote(key) == qu.l.IDColumn) {
 		return
 	}
 	own := part.ID
 	for _, l := range qu.rev.layers {
-		for _, r := range l.source.Relations {
+		for _, r := range l.SQL.Relations {
 			if r.Table == part.Name && r.Order != "" &&
 				(r.Owner == key || key == "" && (part.ID == own || r.Owner < part.ID)) {
 				part.ID, part.Order, part.shared = r.Owner, r.Order, true
@@ -141,7 +142,7 @@ func (qu *query) spelledRows(c *sqlite.Conn, t *lexicon.Spellings, part spelledP
 	if len(part.others) == 0 {
 		return func(yield func(uint32) bool) { t.EachRow(part.x, yield) }, true, nil
 	}
-	paths := sqlq.AccessPaths(qu.l.source, alias, part.others)
+	paths := sqlq.AccessPaths(qu.l.SQL, layer.Alias, part.others)
 	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves the rest
 		return nil, false, nil
 	}
@@ -214,7 +215,7 @@ func (qu *query) spelledTexts(t *lexicon.Spellings, part spelledPart, rows iter.
 
 // spellings returns the index for a part of a filter. If it is not built, it returns nil and starts building it. The
 // index must fit into Options.TypeAhead.
-func (r *revision) spellings(l *layer, part spelledPart) *lexicon.Spellings {
+func (r *revision) spellings(l *layer.Layer, part spelledPart) *lexicon.Spellings {
 	if l.Count < typeAheadFrom {
 		return nil
 	}

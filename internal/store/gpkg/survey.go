@@ -17,6 +17,7 @@ import (
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/moment"
 	"grense/internal/store/gpkg/sqlite"
 )
@@ -27,9 +28,9 @@ type survey struct {
 	Count      int
 	Key        string // column with the feature id; "" for the row id, or with Parts
 	KeyInteger bool
-	Parts      []keyPart // columns of a feature id with several parts
-	KeyFault   string    // why no column can be the id
-	KeyDoubt   string    // why a better column is not the id
+	Parts      []layer.Part // columns of a feature id with several parts
+	KeyFault   string       // why no column can be the id
+	KeyDoubt   string       // why a better column is not the id
 	store.Spread
 	Missing     int    // number of features without a valid geometry
 	Broken      int    // number of these whose bytes are not a geometry
@@ -54,23 +55,6 @@ func (sv *survey) stale() bool {
 		}
 	}
 	return !sv.Edges && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
-}
-
-// columnSurvey describes the values of a column. For a column that was not read it has at most whether there are nulls.
-type columnSurvey struct {
-	Null, Int, Float, Text, Blob int
-	NotBool, NotFinite, NotUTF8  bool
-	// of texts: some value is not a date or timestamp, is a timestamp, or is not of the form 2006-01-02; Layout is set
-	NotMoment, Clock, NotDay, Set bool
-	NotArray, NotJSON             bool           // of texts declared as JSON
-	Members                       []store.Member // of texts declared as JSON
-	Sampled                       bool           // Members is set
-	// JSON type of the elements of all arrays; "any" if they differ, "" if there are none
-	Items    string
-	Layout   string    // the one of stampLayouts that all texts have
-	Min, Max time.Time // of dates and timestamps, UTC; valid if Set
-
-	members store.Members
 }
 
 // draft is a layer while it is being opened.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -107,9 +108,9 @@ func (sv *survey) setKey(columns []string, integers []bool) {
 	if sv.KeyFault = ""; len(columns) == 1 {
 		sv.Key, sv.KeyInteger = columns[0], integers[0]
 	} else {
-		sv.Parts = make([]keyPart, len(columns))
+		sv.Parts = make([]layer.Part, len(columns))
 		for i, name := range columns {
-			sv.Parts[i] = keyPart{name, integers[i]}
+			sv.Parts[i] = layer.Part{Column: name, Integer: integers[i]}
 		}
 	}
 	if sv.Key != rowNumber || sv.Parts != nil {

@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/lexicon"
 	"grense/internal/store/gpkg/sqlite"
 )
@@ -21,20 +22,20 @@ import (
 const typeAheadFrom = 2_000
 
 // ahead returns the table of a layer. If it is not built, it returns nil and starts building it.
-func (r *revision) ahead(l *layer) *lexicon.Beginnings {
-	if l.source.Words == nil || !l.keyed || l.Count < typeAheadFrom {
+func (r *revision) ahead(l *layer.Layer) *lexicon.Beginnings {
+	if l.SQL.Words == nil || !l.Keyed || l.Count < typeAheadFrom {
 		return nil
 	}
 	return tableOf[*lexicon.Beginnings](r, r.memory.typeAhead, l.ID, func() error { return r.makeAhead(l) })
 }
 
 // makeAhead builds the table of a layer.
-func (r *revision) makeAhead(l *layer) error {
+func (r *revision) makeAhead(l *layer.Layer) error {
 	room := int(r.memory.typeAhead.Room())
 	wanted := func() bool { return r.refs.Load() > 1 } // 1 is the reference of build
 	t := &lexicon.Beginnings{}
 	err := r.use(context.Background(), func(c *sqlite.Conn) error {
-		return t.Read(c, l.source.Words, room, wanted)
+		return t.Read(c, l.SQL.Words, room, wanted)
 	})
 	if err == nil {
 		err = t.Complete(room, wanted)
@@ -49,7 +50,7 @@ func (r *revision) makeAhead(l *layer) error {
 func (qu *query) isTypeAhead() bool {
 	q := &qu.q
 	s, ok := only(q.Filter).(cql2.Search)
-	w := qu.l.source.Words
+	w := qu.l.SQL.Words
 	if !ok || q.Rank == nil || len(q.SortBy) > 0 || !slices.Equal(s.Terms, q.Rank.Terms) ||
 		!slices.Equal(s.Props, q.Rank.Props) ||
 		w == nil || !slices.Equal(s.Props, w.Props) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/moment"
 	"grense/internal/store/gpkg/sqlite"
 )
@@ -121,7 +122,7 @@ func (v *versionSurvey) read(c *sqlite.Conn, table string) (repeat bool, fault s
 }
 
 // setVersions makes the rows of the layer versions if its survey says so.
-func (d *draft) setVersions(l *layer) {
+func (d *draft) setVersions(l *layer.Layer) {
 	v := d.versions
 	if v == nil {
 		return
@@ -130,9 +131,9 @@ func (d *draft) setVersions(l *layer) {
 		d.refuse("rows cannot be versions of features: %s", fault)
 		return
 	}
-	l.source.Versions = l.Versions
+	l.SQL.Versions = l.Versions
 	if l.Versions.Overlap = v.Overlap; v.Overlap {
-		if !l.source.Indexed[v.ID] {
+		if !l.SQL.Indexed[v.ID] {
 			d.refuse("versions of %q in column %q overlap; put them right, or make an index, with CREATE INDEX ... "+
 				"(%s, %s): then the one that begins last is served", v.Example, v.ID, sqlite.Quote(v.ID),
 				sqlite.Quote(v.Start))

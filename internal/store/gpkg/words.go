@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -100,16 +101,16 @@ func (d *draft) indexWords(ctx context.Context, c *sqlite.Conn, side *sideWriter
 const fewRows = 500
 
 // setWords lets the compiler use the index of words if it covers what q searches.
-func (d *draft) setWords(l *layer) {
+func (d *draft) setWords(l *layer.Layer) {
 	names := l.SearchNames()
 	cols := make([]string, len(names))
 	for i, n := range names {
-		cols[i] = l.source.Fields[n].Column
+		cols[i] = l.SQL.Fields[n].Column
 	}
 	if len(cols) == 0 || !slices.Equal(cols, d.survey.Words) {
 		return
 	}
 	n := strconv.Itoa(d.n)
-	l.source.Words = &sqlq.Words{Props: names, Index: d.at + "words_" + n, Table: d.at + "text_" + n,
+	l.SQL.Words = &sqlq.Words{Props: names, Index: d.at + "words_" + n, Table: d.at + "text_" + n,
 		RowID: d.rowid(d.survey)}
 }

@@ -1,9 +1,11 @@
-package gpkg
+package layer
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"grense/internal/cql2"
@@ -25,13 +27,13 @@ type record struct {
 	keys   map[string]any // for a row of a relation: values that its own relations refer to
 }
 
-// newRecord returns the row whose idExpr equals id.
-func newRecord(ctx context.Context, c *sqlite.Conn, l *layer, id any) *record {
+// NewRecord returns the row whose IDExpr equals id.
+func NewRecord(ctx context.Context, c *sqlite.Conn, l *Layer, id any) cql2.Record {
 	values := []any{id}
-	if text, ok := id.(string); ok && l.parts != nil {
-		values, _ = l.idValues(text)
+	if text, ok := id.(string); ok && l.Parts != nil {
+		values, _ = l.IDValues(text)
 	}
-	return &record{ctx: ctx, c: c, source: l.source, where: l.isID(alias), id: values, values: map[string]any{}}
+	return &record{ctx: ctx, c: c, source: l.SQL, where: l.isID(Alias), id: values, values: map[string]any{}}
 }
 
 // Context returns the context of the query.
@@ -47,7 +49,7 @@ func (r *record) Value(name string) (any, error) {
 		return nil, fmt.Errorf("gpkg: no property %q", name)
 	}
 	var v any
-	err := r.column(selectExpr(alias, f), func(x sqlite.Row) { v = readField(x, 0, f) })
+	err := r.column(Select(Alias, f), func(x sqlite.Row) { v = readField(x, 0, f) })
 	r.values[name] = v
 	return v, err
 }
@@ -56,7 +58,7 @@ func (r *record) column(expr string, fn func(sqlite.Row)) error {
 	if r.where == "" {
 		return fmt.Errorf("gpkg: %s is not of this row", expr)
 	}
-	return r.c.Query("SELECT "+expr+" FROM "+r.source.Table+" AS "+alias+" WHERE "+r.where, r.id,
+	return r.c.Query("SELECT "+expr+" FROM "+r.source.Table+" AS "+Alias+" WHERE "+r.where, r.id,
 		func(x sqlite.Row) error {
 			fn(x)
 			return nil
@@ -72,7 +74,7 @@ func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	if v, ok := r.values[name]; ok {
 		return v.([]byte), g.CRS, nil
 	}
-	err = r.column(alias+"."+sqlite.Quote(g.Column), func(x sqlite.Row) {
+	err = r.column(Alias+"."+sqlite.Quote(g.Column), func(x sqlite.Row) {
 		if x.Kind(0) == sqlite.KindBlob {
 			wkb, _, _ = gpb.Read(x.Bytes(0, nil))
 		}
@@ -97,26 +99,26 @@ func (r *record) Rows(relation string) ([]cql2.Record, error) {
 	}
 	owner, ok := r.keys[rel.Key]
 	if !ok {
-		if err := r.column(alias+"."+sqlite.Quote(rel.Key), func(x sqlite.Row) { owner = x.Any(0) }); err != nil {
+		if err := r.column(Alias+"."+sqlite.Quote(rel.Key), func(x sqlite.Row) { owner = x.Any(0) }); err != nil {
 			return nil, err
 		}
 	}
-	names, keys := sortedKeys(rel.Fields), relationKeys(rel)
+	names, keys := slices.Sorted(maps.Keys(rel.Fields)), relationKeys(rel)
 	cols := make([]string, 0, len(names)+len(keys)+1)
 	for _, n := range names {
-		cols = append(cols, selectExpr(alias, rel.Fields[n]))
+		cols = append(cols, Select(Alias, rel.Fields[n]))
 	}
 	for _, k := range keys {
-		cols = append(cols, alias+"."+sqlite.Quote(k))
+		cols = append(cols, Alias+"."+sqlite.Quote(k))
 	}
 	cols = append(cols, "1")
 	var rows []cql2.Record
-	err := r.c.Query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+
+	err := r.c.Query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+Alias+" WHERE "+Alias+"."+
 		sqlite.Quote(rel.Owner)+" = ?",
 		[]any{owner}, func(x sqlite.Row) error {
 			sub := &record{ctx: r.ctx, c: r.c, source: &rel.Source, values: map[string]any{}, keys: map[string]any{}}
 			for i, n := range names {
-				sub.values[n] = readValue(x, i, rel.Fields[n].Type)
+				sub.values[n] = Value(x, i, rel.Fields[n].Type)
 			}
 			for i, k := range keys {
 				sub.keys[k] = x.Any(len(names) + i)
@@ -133,11 +135,11 @@ func relationKeys(r *sqlq.Relation) []string {
 	for _, sub := range r.Relations {
 		set[sub.Key] = true
 	}
-	return sortedKeys(set)
+	return slices.Sorted(maps.Keys(set))
 }
 
-// selectExpr returns the expression for readValue: timestamps as stored, other values in their normal form.
-func selectExpr(alias string, f *sqlq.Field) string {
+// Select returns the expression for Value: timestamps as stored, other values in their normal form.
+func Select(alias string, f *sqlq.Field) string {
 	if f.Type == cql2.TypeTimestamp {
 		return alias + "." + sqlite.Quote(f.Column)
 	}
@@ -150,16 +152,16 @@ func readField(r sqlite.Row, i int, f *sqlq.Field) any {
 	case f.Path == nil && f.Type == cql2.TypeNumber && r.Kind(i) == sqlite.KindInt:
 		return r.Int(i)
 	case f.Path == nil:
-		return readValue(r, i, f.Type)
+		return Value(r, i, f.Type)
 	case r.Kind(i) != sqlite.KindText:
 		return nil
 	}
 	return cql2.Member(r.Text(i), f.Path, f.Type)
 }
 
-// readValue returns a column as nil, string, int64, float64 or bool; nil for a value that does not fit the type. In a
+// Value returns a column as nil, string, int64, float64 or bool; nil for a value that does not fit the type. In a
 // column of numbers, integers beyond 2^53 are int64.
-func readValue(r sqlite.Row, i int, t cql2.Type) any {
+func Value(r sqlite.Row, i int, t cql2.Type) any {
 	k := r.Kind(i)
 	if k == sqlite.KindNull || k == sqlite.KindBlob {
 		return nil

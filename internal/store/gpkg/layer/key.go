@@ -1,4 +1,4 @@
-package gpkg
+package layer
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// keyPart is one of several columns that form the feature id.
-type keyPart struct {
+// Part is one of several columns that form the feature id.
+type Part struct {
 	Column  string
 	Integer bool // all values are integers; otherwise texts
 }
 
 // expr returns the expression by which the part is read, compared and sorted.
-func (p keyPart) expr(alias string) string {
+func (p Part) expr(alias string) string {
 	if p.Integer {
 		return alias + "." + sqlite.Quote(p.Column)
 	}
 	return alias + "." + sqlite.Quote(p.Column) + " COLLATE BINARY"
 }
 
-// partNames returns the columns of a key for messages.
-func partNames(parts []keyPart) string {
+// PartNames returns the columns of a key for messages.
+func PartNames(parts []Part) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
 		names[i] = p.Column
@@ -34,7 +34,7 @@ func partNames(parts []keyPart) string {
 }
 
 // printedExpr returns an SQL expression for the feature id of several parts, in the form of store.JoinID.
-func printedExpr(parts []keyPart, alias string) string {
+func printedExpr(parts []Part, alias string) string {
 	list := make([]string, len(parts))
 	for i, p := range parts {
 		if list[i] = alias + "." + sqlite.Quote(p.Column); !p.Integer {
@@ -45,69 +45,58 @@ func printedExpr(parts []keyPart, alias string) string {
 }
 
 // integers reports which parts of the feature id are integers.
-func (l *layer) integers() []bool {
-	list := make([]bool, len(l.parts))
-	for i, p := range l.parts {
+func (l *Layer) integers() []bool {
+	list := make([]bool, len(l.Parts))
+	for i, p := range l.Parts {
 		list[i] = p.Integer
 	}
 	return list
 }
 
-// idKeys returns the keys of the order by id, one for each part.
-func (l *layer) idKeys(alias string) []sqlq.Key {
-	if l.parts == nil {
-		return []sqlq.Key{{Expr: sqlq.Ident(l.idExpr(alias))}}
+// IDKeys returns the keys of the order by id, one for each part.
+func (l *Layer) IDKeys(alias string) []sqlq.Key {
+	if l.Parts == nil {
+		return []sqlq.Key{{Expr: sqlq.Ident(l.IDExpr(alias))}}
 	}
-	keys := make([]sqlq.Key, len(l.parts))
-	for i, p := range l.parts {
+	keys := make([]sqlq.Key, len(l.Parts))
+	for i, p := range l.Parts {
 		keys[i].Expr = sqlq.Ident(p.expr(alias))
 	}
 	return keys
 }
 
-// idValues returns the values of idKeys for a feature id; false if no feature can have the id.
-func (l *layer) idValues(id string) ([]any, bool) {
-	if l.parts == nil {
-		v, ok := l.id(id)
+// IDValues returns the values of IDKeys for a feature id; false if no feature can have the id.
+func (l *Layer) IDValues(id string) ([]any, bool) {
+	if l.Parts == nil {
+		v, ok := l.IDValue(id)
 		return []any{v}, ok
 	}
 	return store.SplitID(id, l.integers())
 }
 
-// addID makes the feature id available in filters if no property repeats it.
-func (l *layer) addID() {
+// AddID makes the feature id available in filters if no property repeats it.
+func (l *Layer) AddID() {
 	if !l.DeriveID() {
 		return
 	}
 	f := &sqlq.Field{Column: l.Key.Column, Type: l.Key.Type}
-	if l.parts != nil {
-		f.ID = &sqlq.ID{Text: l.idExpr, Indexed: true, Is: func(alias, id string) (sqlq.Fragment, bool) {
-			values, ok := l.idValues(id)
+	if l.Parts != nil {
+		f.ID = &sqlq.ID{Text: l.IDExpr, Indexed: true, Is: func(alias, id string) (sqlq.Fragment, bool) {
+			values, ok := l.IDValues(id)
 			return sqlq.SQL("("+l.isID(alias)+")", values...), ok
 		}}
 	}
-	l.source.Fields[store.IDName] = f
+	l.SQL.Fields[store.IDName] = f
 }
 
-// addMembers makes members of JSON properties available in filters.
-func (l *layer) addMembers(columns map[string]*columnSurvey) {
-	for i, p := range l.Properties {
-		if cs := columns[p.Column]; cs != nil {
-			for _, m := range l.DeriveMembers(p.Name, cs.Members) {
-				l.source.Fields[m.Name] = l.fields[i].Member(&m)
-			}
-		}
-	}
-}
-
-// orderBy returns the sort keys for a property.
-func (l *layer) orderBy(k store.Sort) ([]sqlq.Key, error) {
-	f := l.source.Fields[k.Property]
+// OrderBy returns the sort keys for a property.
+func (l *Layer) OrderBy(k store.Sort) ([]sqlq.Key, error) {
+	f := l.SQL.Fields[k.Property]
 	if f == nil || f.Type == cql2.TypeJSON || f.Path != nil {
 		return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
 	}
 	if f.ID != nil { // the order by id
-		keys := l.idKeys(alias)
+		keys := l.IDKeys(Alias)
 		for i := range keys {
 			keys[i].Desc = k.Desc
 		}
@@ -115,15 +104,15 @@ func (l *layer) orderBy(k store.Sort) ([]sqlq.Key, error) {
 	}
 	expr := sortExpr(f)
 	if k.Norwegian && f.Type == cql2.TypeText {
-		expr = "grense_nb(" + sqlq.Column(sqlq.SQLite{}, alias, f) + ")"
+		expr = "grense_nb(" + sqlq.Column(sqlq.SQLite{}, Alias, f) + ")"
 	}
 	return []sqlq.Key{{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}}, nil
 }
 
-// isID returns the condition that a row has an id; its parameters are idValues. An index on the key serves it.
-func (l *layer) isID(alias string) string {
+// isID returns the condition that a row has an id; its parameters are IDValues. An index on the key serves it.
+func (l *Layer) isID(alias string) string {
 	var b strings.Builder
-	for i, k := range l.idKeys(alias) {
+	for i, k := range l.IDKeys(alias) {
 		if i > 0 {
 			b.WriteString(" AND ")
 		}
@@ -131,4 +120,12 @@ func (l *layer) isID(alias string) string {
 		b.WriteString(sql + " = ?")
 	}
 	return b.String()
+}
+
+func sortExpr(f *sqlq.Field) string {
+	e := sqlq.Column(sqlq.SQLite{}, Alias, f)
+	if f.Type == cql2.TypeText {
+		e += " COLLATE BINARY"
+	}
+	return e
 }

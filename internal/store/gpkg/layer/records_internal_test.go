@@ -1,4 +1,4 @@
-package gpkg
+package layer
 
 import (
 	"bufio"
@@ -35,18 +35,22 @@ func TestRecordsOfManyValues(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.records")
+	l := &Layer{Collection: &store.Collection{ID: "x", Count: rows}, Fields: make([]*sqlq.Field, width)}
 	write := func(most int64) error {
 		f, err := os.Create(path)
 		if err != nil {
 			return err
 		}
-		w := newRecordsWriter(bufio.NewWriter(f), width, most)
+		w, err := NewRecordsWriter(bufio.NewWriter(f), l, most)
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
 		for i := range rows {
 			if err := w.add(id(i), value(i)); err != nil {
 				return errors.Join(err, f.Close())
 			}
 		}
-		return errors.Join(w.finish(), f.Close())
+		return errors.Join(w.Finish(), f.Close())
 	}
 	if err := write(100_000); !errors.Is(err, errNoRoom) {
 		t.Errorf("without room: %v", err)
@@ -54,18 +58,17 @@ func TestRecordsOfManyValues(t *testing.T) {
 	if err := write(1 << 30); err != nil {
 		t.Fatal(err)
 	}
-	l := &layer{Collection: &store.Collection{ID: "x", Count: rows}, fields: make([]*sqlq.Field, width)}
-	r, err := openRecords(path, l)
+	r, err := OpenRecords(path, l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.file.Close()
-	b, all := new(batch), make([]int, width)
+	b, all := new(Batch), make([]int, width)
 	for i := range all {
 		all[i] = width - 1 - i
 	}
 	for i := range rows {
-		n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(id(i), 10)}})
+		n, missing, ok := r.Read(b, all, 1, []store.Row{{ID: strconv.FormatInt(id(i), 10)}})
 		want := value(i)
 		for p, at := range all {
 			if n == 1 && fmt.Sprintf("%#v", b.values[p]) == fmt.Sprintf("%#v", want[at]) {
@@ -78,34 +81,34 @@ func TestRecordsOfManyValues(t *testing.T) {
 		}
 	}
 	for _, none := range []int64{-8, id(1500) - 1, id(rows), math.MinInt64, math.MaxInt64} {
-		if n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(none, 10)}, {ID: "1"}}); n != 0 ||
+		if n, missing, ok := r.Read(b, all, 1, []store.Row{{ID: strconv.FormatInt(none, 10)}, {ID: "1"}}); n != 0 ||
 			!missing || !ok {
 			t.Errorf("%d is there", none)
 		}
 	}
-	if _, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: rows - 1},
-		fields: l.fields}); err == nil {
+	if _, err := OpenRecords(path, &Layer{Collection: &store.Collection{ID: "x", Count: rows - 1},
+		Fields: l.Fields}); err == nil {
 		t.Error("records of another number of rows are taken")
 	}
 }
 
 // writtenRecords is an open file of the records of n rows with ids from 0, whose values are given.
-func writtenRecords(t *testing.T, n int, value func(int) any) (*records, string) {
+func writtenRecords(t *testing.T, n int, value func(int) any) (*Records, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.records")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newRecordsWriter(bufio.NewWriter(f), 1, 1<<30)
+	l := &Layer{Collection: &store.Collection{ID: "x", Count: n}, Fields: make([]*sqlq.Field, 1)}
+	w, err := NewRecordsWriter(bufio.NewWriter(f), l, 1<<30)
 	for i := range n {
 		err = errors.Join(err, w.add(int64(i), []any{value(i)}))
 	}
-	if err = errors.Join(err, w.finish(), f.Close()); err != nil {
+	if err = errors.Join(err, w.Finish(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: n},
-		fields: make([]*sqlq.Field, 1)})
+	r, err := OpenRecords(path, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,19 +120,19 @@ func writtenRecords(t *testing.T, n int, value func(int) any) (*records, string)
 func TestRecordsThatAreCutWhileOpenAreNotRead(t *testing.T) {
 	t.Parallel()
 	r, path := writtenRecords(t, 9000, func(i int) any { return float64(i) }) // blocks of one length
-	b := new(batch)
-	if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "17"}}); n != 1 || !ok || b.values[0] != 17.0 {
+	b := new(Batch)
+	if n, _, ok := r.Read(b, []int{0}, 1, []store.Row{{ID: "17"}}); n != 1 || !ok || b.values[0] != 17.0 {
 		t.Fatal(n, ok, b.values)
 	}
 	if err := os.Truncate(path, r.starts[2]); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"33", "8999"} { // of the first block behind the cut, and of the last
-		if _, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: id}}); ok {
+		if _, _, ok := r.Read(b, []int{0}, 1, []store.Row{{ID: id}}); ok {
 			t.Errorf("a row that is cut off is read as %v", b.values)
 		}
 	}
-	if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "31"}}); n != 1 || !ok || b.values[0] != 31.0 {
+	if n, _, ok := r.Read(b, []int{0}, 1, []store.Row{{ID: "31"}}); n != 1 || !ok || b.values[0] != 31.0 {
 		t.Error("what is left is not read")
 	}
 }
@@ -146,11 +149,11 @@ func TestRecordsThatAreMovedAreNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := new(batch)
-	if _, _, ok := r.read(b, []int{0}, 1, store.Current("33")); ok {
+	b := new(Batch)
+	if _, _, ok := r.Read(b, []int{0}, 1, store.Current("33")); ok {
 		t.Errorf("a row is read as %v", b.values)
 	}
-	if n, _, ok := r.read(b, []int{0}, 1, store.Current("50")); n != 1 || !ok || b.values[0] != 50.0 {
+	if n, _, ok := r.Read(b, []int{0}, 1, store.Current("50")); n != 1 || !ok || b.values[0] != 50.0 {
 		t.Error("the others are not read")
 	}
 }
@@ -161,25 +164,14 @@ func TestLongTextsOfRecordsStayInTheFile(t *testing.T) {
 	t.Parallel()
 	text := func(i int) any { return strconv.Itoa(i) + strings.Repeat("x", 10_000) }
 	r, _ := writtenRecords(t, 1500, text)
-	if r.size() > 1<<20 {
-		t.Errorf("takes %d bytes", r.size())
+	if r.Size() > 1<<20 {
+		t.Errorf("takes %d bytes", r.Size())
 	}
-	b := new(batch)
+	b := new(Batch)
 	for _, i := range []int{0, 700, 1499} {
-		if n, _, ok := r.read(b, []int{0}, 1, store.Current(strconv.Itoa(i))); n != 1 || !ok || b.values[0] != text(i) {
+		if n, _, ok := r.Read(b, []int{0}, 1, store.Current(strconv.Itoa(i))); n != 1 || !ok || b.values[0] != text(i) {
 			t.Errorf("row %d: %d, %v", i, n, ok)
 		}
-	}
-}
-
-// TestDamagedRecordsOfAnotherRevisionAreDropped: of one that has made nothing itself.
-func TestDamagedRecordsOfAnotherRevisionAreDropped(t *testing.T) {
-	t.Parallel()
-	r, _ := writtenRecords(t, 20, func(i int) any { return int64(i) })
-	v := &revision{memory: newMemory(&Store{})}
-	v.dropRecords(r)
-	if !v.memory.never[r.name] {
-		t.Error("they are made anew")
 	}
 }
 
@@ -188,7 +180,7 @@ func TestBlocksAreFoundFromTheOneBefore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
-		x := records{}
+		x := Records{}
 		for id := int64(r.IntN(20) - 10); len(x.first) <= r.IntN(200); id += 1 + int64(r.IntN(30)) {
 			x.first = append(x.first, id)
 		}

@@ -1,4 +1,4 @@
-package gpkg
+package layer
 
 import (
 	"encoding/binary"
@@ -19,7 +19,7 @@ type recordCursor struct {
 
 // next decodes a value of the property p. known are the property's values by number. If wanted is false, it skips the
 // value. ok is false if the data are damaged.
-func (c *recordCursor) next(b *batch, p int, known []any, wanted bool) (v any, ok bool) {
+func (c *recordCursor) next(b *Batch, p int, known []any, wanted bool) (v any, ok bool) {
 	code, n := binary.Uvarint(c.data)
 	if n <= 0 {
 		return nil, false
