@@ -7,6 +7,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -19,29 +20,29 @@ func (d *draft) typeOf(col sqlite.Column, cs *columnSurvey) (cql2.Type, bool) {
 		d.warn("column %q holds binary values and is left out", col.Name)
 	case !declared && knownType(col.Declared):
 		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.Name,
-			cmp.Or(d.markedJSON(col.Name), col.Declared), typeNames[t])
+			cmp.Or(d.markedJSON(col.Name), col.Declared), schema.TypeNames[t])
 	}
 	return t, ok
 }
 
-// declaredType returns the type by gpkg_data_columns or the declaration of a column; false if neither gives one.
+// schema.DeclaredType returns the type by gpkg_data_columns or the declaration of a column; false if neither gives one.
 func (d *draft) declaredType(col sqlite.Column) (cql2.Type, bool) {
 	if d.markedJSON(col.Name) != "" {
 		return cql2.TypeJSON, true
 	}
-	return declaredType(col.Declared)
+	return schema.DeclaredType(col.Declared)
 }
 
 // markedJSON returns "JSON" if gpkg_data_columns declares a column as JSON, else "".
 func (d *draft) markedJSON(column string) string {
-	if d.texts[strings.ToLower(column)].json {
+	if d.texts[strings.ToLower(column)].IsJSON {
 		return "JSON"
 	}
 	return ""
 }
 
 func knownType(declared string) bool {
-	_, known := declaredType(declared)
+	_, known := schema.DeclaredType(declared)
 	return known
 }
 
@@ -117,7 +118,7 @@ func newField(col sqlite.Column, cs *columnSurvey, t cql2.Type) *sqlq.Field {
 		switch {
 		case cs.NotUTF8:
 			f.Normal = sqlq.NormalText
-		case cs.Int > 0 || cs.Float > 0 || affinityOf(col.Declared) == affinityNumber:
+		case cs.Int > 0 || cs.Float > 0 || schema.StoresNumbers(col.Declared):
 			f.Normal = sqlq.NormalCast
 		}
 	case cql2.TypeDate:

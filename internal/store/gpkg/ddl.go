@@ -1,12 +1,12 @@
 package gpkg
 
 import (
-	"fmt"
 	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -62,7 +62,7 @@ var geopackageTables = []string{
   scope TEXT NOT NULL,
   CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name)
 )`,
-	`INSERT INTO gpkg_extensions VALUES ('` + definitionTable + `', NULL, '` + definitionTable +
+	`INSERT INTO gpkg_extensions VALUES ('` + schema.DefinitionTable + `', NULL, '` + schema.DefinitionTable +
 		`', 'metadata of collections in JSON', 'read-write')`,
 	// Without this extension, GDAL lists all tables that it finds in no other catalog table.
 	`INSERT INTO gpkg_extensions VALUES (NULL, NULL, 'gdal_aspatial', 'http://gdal.org/geopackage_aspatial.html', ` +
@@ -70,38 +70,10 @@ var geopackageTables = []string{
 	`CREATE TABLE gpkg_ogr_contents (table_name TEXT NOT NULL PRIMARY KEY, feature_count INTEGER DEFAULT NULL)`,
 }
 
-// columnType returns the declared type of a column.
-func columnType(t cql2.Type) string {
-	switch t {
-	case cql2.TypeInteger:
-		return "INTEGER"
-	case cql2.TypeNumber:
-		return "DOUBLE"
-	case cql2.TypeBool:
-		return "BOOLEAN"
-	case cql2.TypeDate:
-		return "DATE"
-	case cql2.TypeTimestamp:
-		return "DATETIME"
-	case cql2.TypeText, cql2.TypeJSON:
-		return "TEXT"
-	}
-	panic(fmt.Sprintf("gpkg: no column type for %v", t))
-}
-
-func geometryTypeName(geoJSON string) string {
-	for name, n := range geometryTypes {
-		if n == geoJSON && name != "GEOMCOLLECTION" {
-			return name
-		}
-	}
-	return "GEOMETRY"
-}
-
 // createCollection returns the statement for the table of a collection. It has an integer primary key, as required (OGC
 // 12-128r18, 2.1.6).
 func createCollection(c *store.Collection) string {
-	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: columnType, Folds: true}
+	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: schema.ColumnType, Folds: true}
 	if c.Key.Type == cql2.TypeInteger {
 		l.Add(c.Key.Column, "INTEGER PRIMARY KEY NOT NULL")
 	} else {
@@ -112,7 +84,7 @@ func createCollection(c *store.Collection) string {
 		l.Add(store.Unique("fid", func(s string) bool { return taken[s] }), "INTEGER PRIMARY KEY NOT NULL")
 	}
 	if g := c.Geometry; g != nil {
-		l.Add(g.Column, geometryTypeName(g.Type))
+		l.Add(g.Column, schema.GeometryTypeName(g.Type))
 	}
 	l.Add(c.Key.Column, "TEXT NOT NULL UNIQUE")
 	l.AddProperties(c.Properties)
@@ -125,7 +97,7 @@ func createCollection(c *store.Collection) string {
 // createRelation returns the statement for the table of a relation. The owner column has no declared type, since the
 // key that it refers to may have any.
 func createRelation(r store.Relation) string {
-	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: columnType, Folds: true}
+	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: schema.ColumnType, Folds: true}
 	l.Add(r.Owner, "")
 	for _, sub := range r.Relations {
 		l.Add(sub.Key, "INTEGER")

@@ -11,6 +11,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/rtree"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -89,7 +90,7 @@ func (w *Writer) markJSON(c *store.Collection) error {
 			continue
 		}
 		if err := w.c.Exec("INSERT OR REPLACE INTO gpkg_data_columns (table_name, column_name, "+
-			"mime_type) VALUES (?, ?, ?)", c.Table, p.Column, jsonType); err != nil {
+			"mime_type) VALUES (?, ?, ?)", c.Table, p.Column, schema.JSONType); err != nil {
 			return err
 		}
 	}

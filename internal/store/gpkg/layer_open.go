@@ -9,6 +9,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/layer"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
 )
@@ -44,11 +45,11 @@ func (d *draft) open(c *sqlite.Conn) (*layer.Layer, error) {
 			sv.Broken, sv.FirstBroken)
 	}
 	l := &layer.Layer{Collection: &store.Collection{
-		Table: d.table.Name, Title: textOf(d.title), Description: textOf(d.description), Public: true,
-		Modified: d.changed, Count: sv.Count, Extent: sv.Bound,
+		Table: d.table.Name, Title: schema.Text(d.Title), Description: schema.Text(d.Description), Public: true,
+		Modified: d.Changed, Count: sv.Count, Extent: sv.Bound,
 	}, SQL: &sqlq.Source{Table: d.table.Quoted(), Fields: map[string]*sqlq.Field{}}}
 	if d.own != nil {
-		d.own.describe(l.Collection)
+		d.own.Describe(l.Collection)
 	}
 	d.setKey(l)
 	var err error
@@ -111,18 +112,18 @@ func (d *draft) setKey(l *layer.Layer) {
 }
 
 func (d *draft) setGeometry(l *layer.Layer) {
-	if d.geometry == "" {
+	if d.Geometry == "" {
 		return
 	}
 	sv := d.survey
-	name, alias := store.GeometryName(d.geometry, func(s string) bool { _, taken := d.table.Column(s); return taken })
+	name, alias := store.GeometryName(d.Geometry, func(s string) bool { _, taken := d.table.Column(s); return taken })
 	if d.own != nil && d.own.Geometry != nil {
 		name, alias = d.own.Geometry.Name, d.own.Geometry.Column
 	}
-	l.Geometry = &store.Geom{Name: name, Alias: alias, Column: d.geometry, Type: store.GeometryType(d.geometryType),
-		HasZ: d.z || sv.Z, CRS: d.crs}
+	l.Geometry = &store.Geom{Name: name, Alias: alias, Column: d.Geometry, Type: store.GeometryType(d.GeometryType),
+		HasZ: d.HasZ || sv.Z, CRS: d.crs}
 	l.SQL.Geometry = &sqlq.Geometry{
-		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "",
+		Name: name, Column: d.Geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "",
 		RowID: d.rowid(sv), HasNull: sv.Missing > 0,
 	}
 	if sv.Index != "" {
@@ -153,7 +154,7 @@ func (d *draft) addProperties(l *layer.Layer) {
 		taken[name] = true
 		x := d.texts[strings.ToLower(col.Name)]
 		p := store.Property{Name: name, Column: col.Name, Type: t, NotNull: store.Filled(cs.notNull(col), t),
-			Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
+			Title: schema.Text(x.Title), Description: schema.Text(x.Description), Enum: x.Enum}
 		if t == cql2.TypeJSON && !cs.NotArray && cs.Int+cs.Float == 0 && cs.Text > 0 {
 			p.Items = cmp.Or(cs.Items, "string")
 		}
@@ -163,7 +164,7 @@ func (d *draft) addProperties(l *layer.Layer) {
 		}
 	}
 	if d.own != nil {
-		d.own.addProperties(l, d)
+		d.addOwnProperties(l)
 	}
 }
 
@@ -268,22 +269,22 @@ func (d *draft) extreme(l *layer.Layer, property string, last bool) (*time.Time,
 
 // place determines the reference system of a draft; false if the layer is refused.
 func (d *draft) place() bool {
-	if d.geometry == "" {
+	if d.Geometry == "" {
 		return true
 	}
-	if d.srs.organization == "" && d.srs.id > 0 {
+	if d.SRS.Organization == "" && d.SRS.ID > 0 {
 		d.refuse("srs_id %d is not in gpkg_spatial_ref_sys; set the reference system, for example with ogr2ogr -a_srs",
-			d.srs.id)
+			d.SRS.ID)
 		return false
 	}
 	switch {
 	case d.settings.StorageCRS == 0:
-	case d.srs.id > 0 || d.own != nil:
+	case d.SRS.ID > 0 || d.own != nil:
 		d.misset("the layer states its reference system, so that storage_crs is not used")
 	default:
-		d.srs = srs{id: int64(d.settings.StorageCRS), organization: "EPSG", code: int64(d.settings.StorageCRS)}
+		d.SRS = schema.SRS{ID: int64(d.settings.StorageCRS), Organization: "EPSG", Code: int64(d.settings.StorageCRS)}
 	}
-	id, note, ok := d.srs.served()
+	id, note, ok := d.SRS.Served()
 	if !ok {
 		d.refuse("%s", note)
 		return false

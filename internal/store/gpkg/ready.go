@@ -52,10 +52,10 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 		}
 		sv, err := d.examine(ctx, w.c, side, nil)
 		if err == nil {
-			err = side.put(d.contents.table, sv)
+			err = side.put(d.Contents.Table, sv)
 		}
 		if err != nil {
-			return false, fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
+			return false, fmt.Errorf("gpkg: layer %s: %w", d.Contents.Table, err)
 		}
 	}
 	return true, w.c.Exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(SideVersion))
@@ -100,12 +100,12 @@ func (s *Store) ready(src file.File, c *sqlite.Conn, drafts []*draft) (bool, err
 		return false, err
 	}
 	for _, d := range drafts {
-		if !d.refused() && surveys[d.contents.table] == nil {
+		if !d.refused() && surveys[d.Contents.Table] == nil {
 			return false, nil
 		}
 	}
 	for _, d := range drafts {
-		d.survey, d.at = surveys[d.contents.table], "main."+readyPrefix
+		d.survey, d.at = surveys[d.Contents.Table], "main."+readyPrefix
 	}
 	return true, nil
 }

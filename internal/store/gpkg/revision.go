@@ -22,6 +22,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/layer"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -468,38 +469,38 @@ type unserved struct{ hidden, bookkeeping []string }
 
 // drafts returns a draft for each layer, including refused ones.
 func (s *Store) drafts(c *sqlite.Conn) (served []*draft, not unserved, err error) {
-	list, err := readContents(c)
+	list, err := schema.ReadContents(c)
 	if err != nil {
 		return nil, not, err
 	}
-	own, err := readDefinitions(c)
+	own, err := schema.ReadDefinitions(c)
 	if err != nil {
 		return nil, not, err
 	}
 	var drafts []*draft
 	for _, x := range list {
-		d := &draft{contents: x, at: inSide, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)],
+		d := &draft{Contents: x, at: inSide, settings: s.settingsOf(x.Table), own: own[strings.ToLower(x.Table)],
 			uncut: s.options.Uncut}
-		delete(own, strings.ToLower(x.table))
+		delete(own, strings.ToLower(x.Table))
 		drafts = append(drafts, d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) { // our tables that are not layers for other programs
 		def := own[name]
-		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide,
+		drafts = append(drafts, &draft{Contents: schema.Contents{Table: def.Table, Kind: "attributes"}, at: inSide,
 			settings: s.settingsOf(def.Table), own: def})
 	}
-	texts, textsErr := readColumnTexts(c)
+	texts, textsErr := schema.ReadColumnTexts(c)
 	if textsErr != nil && !sqlite.IsFaulty(textsErr) {
 		return nil, not, textsErr
 	}
 	served = drafts[:0]
 	for i, d := range drafts {
-		name := d.contents.table
+		name := d.Contents.Table
 		switch {
 		case d.settings.Hidden:
 			not.hidden = append(not.hidden, name)
 			continue
-		case d.own == nil && len(d.geometries) == 0 && store.IsBookkeeping("", name) && !s.configures(name):
+		case d.own == nil && len(d.Geometries) == 0 && store.IsBookkeeping("", name) && !s.configures(name):
 			not.bookkeeping = append(not.bookkeeping, name)
 			continue
 		}
@@ -529,23 +530,23 @@ func (s *Store) configures(layer string) bool {
 	return byName || byID
 }
 
-// check refuses a draft that is not a table of features or attributes. texts is the result of readColumnTexts, textsErr
-// its error.
-func (d *draft) check(c *sqlite.Conn, texts map[string]map[string]columnText, textsErr error) (err error) {
-	if d.own != nil && foldedOtherwise(d.own.Properties, d.own.Relations) {
+// check refuses a draft that is not a table of features or attributes. texts and textsErr are the results of
+// schema.ReadColumnTexts.
+func (d *draft) check(c *sqlite.Conn, texts map[string]map[string]schema.ColumnText, textsErr error) (err error) {
+	if d.own != nil && schema.IsFoldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
 		return nil
 	}
-	switch d.kind {
+	switch d.Kind {
 	case "features", "attributes", "aspatial": // aspatial: GDAL before GeoPackage 1.2
 	case "tiles", "2d-gridded-coverage", "vector-tiles":
-		d.refuse("the data type %q is not served, only features and attributes", d.kind)
+		d.refuse("the data type %q is not served, only features and attributes", d.Kind)
 		return nil
 	default:
-		d.refuse("the data type %q is not known; set data_type in gpkg_contents to features or attributes", d.kind)
+		d.refuse("the data type %q is not known; set data_type in gpkg_contents to features or attributes", d.Kind)
 		return nil
 	}
-	if d.table, err = sqlite.ReadTable(c, d.contents.table); err != nil {
+	if d.table, err = sqlite.ReadTable(c, d.Contents.Table); err != nil {
 		return err
 	}
 	if d.table == nil || len(d.table.Columns) == 0 {
@@ -555,41 +556,41 @@ func (d *draft) check(c *sqlite.Conn, texts map[string]map[string]columnText, te
 	}
 	hidden := func(column string) bool { return slices.Contains(d.settings.HiddenColumns, column) }
 	d.table.Columns = slices.DeleteFunc(d.table.Columns, func(col sqlite.Column) bool { return hidden(col.Name) })
-	if d.kind == "features" && len(d.geometries) == 0 {
+	if d.Kind == "features" && len(d.Geometries) == 0 {
 		d.refuse("gpkg_geometry_columns does not name its geometry column; add its row there")
 		return nil
 	}
-	d.chooseGeometry(slices.DeleteFunc(d.geometries, func(g geometryColumn) bool { return hidden(g.geometry) }))
+	d.chooseGeometry(slices.DeleteFunc(d.Geometries, func(g schema.GeometryColumn) bool { return hidden(g.Geometry) }))
 	if textsErr != nil {
 		return textsErr
 	}
 	d.texts = texts[sqlite.Lower(d.table.Name)]
-	if d.geometry != "" && !d.refused() {
-		col, ok := d.table.Column(d.geometry)
+	if d.Geometry != "" && !d.refused() {
+		col, ok := d.table.Column(d.Geometry)
 		if !ok {
-			d.refuse("the geometry column %q does not exist; correct its name in gpkg_geometry_columns", d.geometry)
+			d.refuse("the geometry column %q does not exist; correct its name in gpkg_geometry_columns", d.Geometry)
 			return nil
 		}
-		d.geometry = col.Name
+		d.Geometry = col.Name
 		d.place()
 	}
 	return nil
 }
 
 // chooseGeometry selects the configured geometry column, else the first in the table. It ignores hidden ones.
-func (d *draft) chooseGeometry(columns []geometryColumn) {
+func (d *draft) chooseGeometry(columns []schema.GeometryColumn) {
 	wanted := d.settings.GeometryColumn
 	if d.own != nil && d.own.Geometry != nil && len(columns) > 0 {
 		wanted = d.own.Geometry.Column
 	}
-	place := func(g geometryColumn) int {
+	place := func(g schema.GeometryColumn) int {
 		return slices.IndexFunc(d.table.Columns, func(col sqlite.Column) bool {
-			return strings.EqualFold(col.Name, g.geometry)
+			return strings.EqualFold(col.Name, g.Geometry)
 		})
 	}
-	slices.SortStableFunc(columns, func(a, b geometryColumn) int { return place(a) - place(b) })
-	at := slices.IndexFunc(columns, func(g geometryColumn) bool {
-		return wanted == "" || strings.EqualFold(g.geometry, wanted)
+	slices.SortStableFunc(columns, func(a, b schema.GeometryColumn) int { return place(a) - place(b) })
+	at := slices.IndexFunc(columns, func(g schema.GeometryColumn) bool {
+		return wanted == "" || strings.EqualFold(g.Geometry, wanted)
 	})
 	if at < 0 {
 		if wanted != "" {
@@ -598,14 +599,14 @@ func (d *draft) chooseGeometry(columns []geometryColumn) {
 		}
 		return
 	}
-	d.geometryColumn = columns[at]
+	d.GeometryColumn = columns[at]
 	for _, g := range slices.Delete(slices.Clone(columns), at, at+1) {
 		if d.settings.GeometryColumn == "" {
 			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one",
-				g.geometry, d.geometry)
+				g.Geometry, d.Geometry)
 		}
 		d.table.Columns = slices.DeleteFunc(d.table.Columns, func(col sqlite.Column) bool {
-			return strings.EqualFold(col.Name, g.geometry)
+			return strings.EqualFold(col.Name, g.Geometry)
 		})
 	}
 }
@@ -642,7 +643,7 @@ func (s *Store) side(ctx context.Context, src file.File, c *sqlite.Conn, drafts 
 		file.RemoveOthers(s.options.DataDir, prefix, stem, ".side")
 	}
 	for _, d := range drafts {
-		d.survey = f.surveys[d.contents.table]
+		d.survey = f.surveys[d.Contents.Table]
 	}
 	return f, nil
 }
@@ -651,7 +652,7 @@ func (s *Store) side(ctx context.Context, src file.File, c *sqlite.Conn, drafts 
 func sideOf(path string, drafts []*draft) *sideFile {
 	f := readSide(path)
 	for _, d := range drafts {
-		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
+		if f != nil && !d.refused() && f.surveys[d.Contents.Table] == nil {
 			return nil
 		}
 	}
@@ -690,10 +691,10 @@ func (s *Store) makeSide(ctx context.Context, path string, c *sqlite.Conn, draft
 			sv, err = s.examine(ctx, c, w, d)
 		}
 		if err == nil {
-			err = w.put(d.contents.table, sv)
+			err = w.put(d.Contents.Table, sv)
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("layer %s: %w", d.contents.table, err), w.c.Close())
+			return errors.Join(fmt.Errorf("layer %s: %w", d.Contents.Table, err), w.c.Close())
 		}
 	}
 	return w.finish()
@@ -745,7 +746,7 @@ func (r *revision) publish(c *sqlite.Conn, drafts []*draft) error {
 		if !d.refused() {
 			l, err := d.open(c)
 			if err != nil {
-				return fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
+				return fmt.Errorf("gpkg: layer %s: %w", d.Contents.Table, err)
 			}
 			if l != nil && !d.refused() {
 				r.add(d, l)

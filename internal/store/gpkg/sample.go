@@ -43,7 +43,7 @@ func (d *draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*survey, err
 		return nil, err
 	}
 	tree := ""
-	if d.geometry != "" {
+	if d.Geometry != "" {
 		if tree, err = sourceIndex(c, d); err != nil || tree == "" {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (d *draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*survey, err
 // a time.
 func (d *draft) isUnsure(col sqlite.Column) bool {
 	t, known := d.declaredType(col)
-	return t == cql2.TypeJSON || d.own.isJSON(col.Name) || d.isRole(col.Name) && known && t == cql2.TypeText
+	return t == cql2.TypeJSON || d.own.IsJSON(col.Name) || d.isRole(col.Name) && known && t == cql2.TypeText
 }
 
 // sampleRows reads rows at regular intervals of the table.
@@ -182,7 +182,7 @@ func (d *draft) findMissing(c *sqlite.Conn, index *sideIndex, ids []int64) (whol
 		if err != nil || !whole {
 			break
 		}
-		sql := "SELECT " + sqlite.Quote(d.geometry) + " FROM " + d.table.Quoted() + " WHERE " + id + " = ?"
+		sql := "SELECT " + sqlite.Quote(d.Geometry) + " FROM " + d.table.Quoted() + " WHERE " + id + " = ?"
 		err = c.Query(sql, []any{n}, func(r sqlite.Row) error {
 			if r.Kind(0) == sqlite.KindBlob {
 				buf = r.Bytes(0, buf)

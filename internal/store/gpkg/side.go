@@ -155,7 +155,7 @@ func sourceIndex(c *sqlite.Conn, d *draft) (string, error) {
 }
 
 // treeName returns the name of the R-tree in the source.
-func (d *draft) treeName() string { return "rtree_" + d.table.Name + "_" + d.geometry }
+func (d *draft) treeName() string { return "rtree_" + d.table.Name + "_" + d.Geometry }
 
 // verify makes add compare rows, which come in the order of their ids, with the source's R-tree.
 func (x *sideIndex) verify(dir, tree string) error {

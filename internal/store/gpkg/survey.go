@@ -19,6 +19,7 @@ import (
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/moment"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -59,14 +60,14 @@ func (sv *survey) stale() bool {
 
 // draft is a layer while it is being opened.
 type draft struct {
-	contents
+	schema.Contents
 	n        int    // position of the layer, used in names of tables in the side file
 	at       string // qualifier of these tables: see sideWriter.at
 	table    *sqlite.Table
 	crs      crs.ID
 	settings store.Settings
-	texts    map[string]columnText // from gpkg_data_columns, by column in lower case
-	own      *definition           // our definition, if Grense wrote the file
+	texts    map[string]schema.ColumnText // from gpkg_data_columns, by column in lower case
+	own      *schema.Definition           // our definition, if Grense wrote the file
 	notes    []store.Note
 	survey   *survey
 	ownIndex bool // do not use the source's R-tree
@@ -81,18 +82,18 @@ func (d *draft) refuse(format string, a ...any) {
 	if d.own != nil {
 		own = d.own.ID
 	}
-	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.contents.table))
-	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Collection: id, Refused: true,
+	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.Contents.Table))
+	d.notes = append(d.notes, store.Note{Layer: d.Contents.Table, Collection: id, Refused: true,
 		Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) warn(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Reason: fmt.Sprintf(format, a...)})
+	d.notes = append(d.notes, store.Note{Layer: d.Contents.Table, Reason: fmt.Sprintf(format, a...)})
 }
 
 // misset adds a warning about a setting that does not fit the source.
 func (d *draft) misset(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Setting: true, Reason: fmt.Sprintf(format, a...)})
+	d.notes = append(d.notes, store.Note{Layer: d.Contents.Table, Setting: true, Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) refused() bool {
@@ -149,7 +150,7 @@ func (d *draft) read(ctx context.Context, c *sqlite.Conn, side *sideWriter,
 				return err
 			}
 			if progress != nil {
-				progress(d.contents.table, sv.Count, int(total))
+				progress(d.Contents.Table, sv.Count, int(total))
 			}
 		}
 		return rd.read(r)
@@ -197,8 +198,8 @@ func (d *draft) reader(c *sqlite.Conn, sv *survey, side *sideWriter) (*surveyor,
 	if id != "" {
 		cols[0] = id
 	}
-	if d.geometry != "" {
-		cols[1] = sqlite.Quote(d.geometry)
+	if d.Geometry != "" {
+		cols[1] = sqlite.Quote(d.Geometry)
 		var err error
 		if s.degree, err = crs.Between(d.crs, crs.CRS84); err != nil {
 			return nil, err
@@ -210,7 +211,7 @@ func (d *draft) reader(c *sqlite.Conn, sv *survey, side *sideWriter) (*surveyor,
 		}
 	}
 	for _, col := range d.table.Columns {
-		if strings.EqualFold(col.Name, d.geometry) || d.table.IsRowid(col) {
+		if strings.EqualFold(col.Name, d.Geometry) || d.table.IsRowid(col) {
 			continue
 		}
 		cs := &columnSurvey{}
@@ -221,7 +222,7 @@ func (d *draft) reader(c *sqlite.Conn, sv *survey, side *sideWriter) (*surveyor,
 		switch {
 		case moments:
 			f = momentText
-		case d.own.isJSON(col.Name), d.own == nil && known && t == cql2.TypeJSON:
+		case d.own.IsJSON(col.Name), d.own == nil && known && t == cql2.TypeJSON:
 			f = jsonText
 		}
 		if d.own != nil && f == plainText {

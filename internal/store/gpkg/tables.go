@@ -10,6 +10,7 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -17,7 +18,7 @@ import (
 // safe for concurrent use.
 type Tables struct {
 	c    *sqlite.Conn
-	defs map[string]*definition
+	defs map[string]*schema.Definition
 }
 
 // OpenTables opens the file at path. The caller must call Close.
@@ -34,7 +35,7 @@ func OpenTables(path string) (*Tables, error) {
 		return nil, src.Explain(err)
 	}
 	t := &Tables{c: c}
-	if t.defs, err = readDefinitions(c); err != nil {
+	if t.defs, err = schema.ReadDefinitions(c); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return t, nil
@@ -55,7 +56,7 @@ func (t *Tables) Description(table string) (store.Text, bool) {
 // OldFold reports whether search columns of some collection were filled by older folding rules.
 func (t *Tables) OldFold() bool {
 	for _, d := range t.defs {
-		if foldedOtherwise(d.Properties, d.Relations) {
+		if schema.IsFoldedOtherwise(d.Properties, d.Relations) {
 			return true
 		}
 	}

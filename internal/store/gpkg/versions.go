@@ -30,9 +30,9 @@ func (d *draft) findVersions(c *sqlite.Conn) (v *versionSurvey, fault string, er
 	switch {
 	case d.settings.ValidFrom != "":
 		v.Start, v.End = d.settings.ValidFrom, d.settings.ValidTo
-	case own && (v.ID == "" || strings.EqualFold(v.ID, d.own.column(d.own.Versions.ID))):
+	case own && (v.ID == "" || strings.EqualFold(v.ID, d.own.Column(d.own.Versions.ID))):
 		x := d.own.Versions
-		v = &versionSurvey{ID: d.own.column(x.ID), Start: d.own.column(x.Start), End: d.own.column(x.End),
+		v = &versionSurvey{ID: d.own.Column(x.ID), Start: d.own.Column(x.Start), End: d.own.Column(x.End),
 			Inclusive: x.Inclusive}
 	case v.ID == "":
 		return nil, "", nil
@@ -57,16 +57,6 @@ func (d *draft) findVersions(c *sqlite.Conn) (v *versionSurvey, fault string, er
 		return nil, "", err
 	}
 	return v, fault, err
-}
-
-// column returns the column of a property; "" if there is none.
-func (d *definition) column(property string) string {
-	for _, p := range d.Properties {
-		if p.Name == property {
-			return p.Column
-		}
-	}
-	return ""
 }
 
 // read reads all versions. It reports whether ids repeat, sets Overlap, and returns why the columns cannot describe

@@ -14,11 +14,11 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// wordColumns returns the columns that the parameter q searches (store.Collection.SearchNames), by the survey. The
+// WordColumns returns the columns that the parameter q searches (store.Collection.SearchNames), by the survey. The
 // index of words is used only if it has exactly these.
 func (d *draft) wordColumns(sv *survey) []string {
 	if d.own != nil {
-		return d.own.wordColumns()
+		return d.own.WordColumns()
 	}
 	var cols []string
 	for _, col := range d.table.Columns {
@@ -31,26 +31,6 @@ func (d *draft) wordColumns(sv *survey) []string {
 		}
 	}
 	return cols
-}
-
-func (d *definition) wordColumns() []string {
-	if !d.Public {
-		return nil
-	}
-	var all, made []string
-	for _, p := range d.Properties {
-		if p.Hidden || p.Type != typeNames[cql2.TypeText] {
-			continue
-		}
-		all = append(all, p.Column)
-		if p.Search.Norm != "" {
-			made = append(made, p.Column)
-		}
-	}
-	if made != nil {
-		return made
-	}
-	return all
 }
 
 // indexWords creates the tables text_N, with the words of the texts, and words_N, a full-text index of it.

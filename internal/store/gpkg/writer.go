@@ -15,6 +15,7 @@ import (
 	"grense/internal/migrate"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
+	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -151,7 +152,7 @@ func wasChanged(path string) (bool, error) {
 
 // forgetOrders removes Order from all relations, since rows written by another program may not have that order.
 func (w *Writer) forgetOrders() error {
-	defs, err := readDefinitions(w.c)
+	defs, err := schema.ReadDefinitions(w.c)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (w *Writer) forgetOrders() error {
 		}
 		body, err := json.Marshal(d)
 		if err == nil {
-			err = w.c.Exec("UPDATE "+definitionTable+" SET definition = ? WHERE lower(table_name) = ?",
+			err = w.c.Exec("UPDATE "+schema.DefinitionTable+" SET definition = ? WHERE lower(table_name) = ?",
 				string(body), table)
 		}
 		if err != nil {
@@ -171,7 +172,7 @@ func (w *Writer) forgetOrders() error {
 	return nil
 }
 
-func forgetOrder(rs []relationDefinition) (had bool) {
+func forgetOrder(rs []schema.RelationDefinition) (had bool) {
 	for i := range rs {
 		had = had || rs[i].Order != ""
 		rs[i].Order = ""
@@ -271,7 +272,8 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 
 func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	c := t.c
-	known, err := w.c.One("SELECT count(*) FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
+	known, err := w.c.One("SELECT count(*) FROM "+schema.DefinitionTable+" WHERE id = ? OR lower(table_name) = "+
+		"lower(?)",
 		c.ID, c.Table)
 	if err != nil {
 		return err
@@ -297,18 +299,18 @@ func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	if err := w.register(t); err != nil {
 		return err
 	}
-	body, err := json.Marshal(define(c))
+	body, err := json.Marshal(schema.Define(c))
 	if err != nil {
 		return err
 	}
-	return w.c.Exec("INSERT INTO "+definitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID,
+	return w.c.Exec("INSERT INTO "+schema.DefinitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID,
 		c.Table, string(body))
 }
 
 // forget removes the metadata of a collection and its table. makeTable then empties the tables.
 func (w *Writer) forget(c *store.Collection) error {
 	var tables []string
-	err := w.c.Query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
+	err := w.c.Query("SELECT table_name FROM "+schema.DefinitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
 		[]any{c.ID, c.Table}, func(r sqlite.Row) error {
 			tables = append(tables, r.Text(0))
 			return nil
@@ -323,7 +325,7 @@ func (w *Writer) forget(c *store.Collection) error {
 		for _, sql := range [...]string{
 			"DELETE FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)",
 			"DELETE FROM gpkg_contents WHERE lower(table_name) = lower(?)",
-			"DELETE FROM " + definitionTable + " WHERE lower(table_name) = lower(?)",
+			"DELETE FROM " + schema.DefinitionTable + " WHERE lower(table_name) = lower(?)",
 		} {
 			if err := w.c.Exec(sql, t); err != nil {
 				return err
@@ -421,7 +423,7 @@ func (w *Writer) register(t *target) error {
 	}
 	return w.c.Exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, "+
 		"m) VALUES (?, ?, ?, ?, ?, 0)",
-		c.Table, g.Column, geometryTypeName(g.Type), srs, z)
+		c.Table, g.Column, schema.GeometryTypeName(g.Type), srs, z)
 }
 
 // reference returns the srs_id of a reference system. It adds the system if necessary.
@@ -473,7 +475,7 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 			return nil, fmt.Errorf("gpkg: table %q has no column %q", name, n)
 		}
 		names[i] = sqlite.Quote(col.Name)
-		typ, _ := declaredType(col.Declared)
+		typ, _ := schema.DeclaredType(col.Declared)
 		in.types = append(in.types, typ)
 	}
 	in.sql = "INSERT INTO " + sqlite.Quote(t.Name) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
