@@ -10,7 +10,7 @@ import (
 	"grense/internal/datadir"
 	"grense/internal/source"
 	"grense/internal/state"
-	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/survey"
 )
 
 // checkDataDir prints what this version will do with a data directory.
@@ -37,7 +37,7 @@ func (c *checkCmd) checkDataDir(p *process) error {
 	if err != nil {
 		return datadir.Denied(err, dir)
 	}
-	fmt.Fprintf(p.Stdout, "side files  %d of version %d are used as they are\n", kept, gpkg.SideVersion)
+	fmt.Fprintf(p.Stdout, "side files  %d of version %d are used as they are\n", kept, survey.SideVersion)
 	if old > 0 {
 		fmt.Fprintf(p.Stdout, "            %d of other versions, %.1f MiB in all, are built again at the first start, "+
 			"which reads the source whole\n", old, float64(oldBytes)/(1<<20))
@@ -82,7 +82,7 @@ func sideFilesIn(dir string) (kept, old int, oldBytes int64, err error) {
 		return 0, 0, 0, err
 	}
 	for _, name := range names {
-		if v, err := state.VersionOf(name); err == nil && v == gpkg.SideVersion {
+		if v, err := state.VersionOf(name); err == nil && v == survey.SideVersion {
 			kept++
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/survey"
 	"grense/internal/tile"
 )
 
@@ -43,7 +44,7 @@ func versionText() string {
 	line("date", cmp.Or(linkedDate, buildSetting("vcs.time")))
 	line("state", state.FileVersion)
 	line("backup", backup.Format)
-	line("side files", gpkg.SideVersion)
+	line("side files", survey.SideVersion)
 	line("indexes", gpkg.IndexVersion)
 	line("tiles", tile.SideVersion)
 	line("copies", source.CopyVersion)

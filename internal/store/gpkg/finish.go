@@ -82,7 +82,7 @@ func (w *Writer) markJSON(c *store.Collection) error {
 	if !c.Public || !slices.ContainsFunc(c.Properties, isJSON) {
 		return nil
 	}
-	if err := w.runAll(schemaTables); err != nil {
+	if err := w.c.ExecAll(schemaTables); err != nil {
 		return err
 	}
 	for _, p := range c.Properties {
@@ -237,7 +237,7 @@ func (w *Writer) dropDerived(table string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.runAll(drop); err != nil {
+	if err := w.c.ExecAll(drop); err != nil {
 		return err
 	}
 	for _, t := range [...]string{"gpkg_extensions", "gpkg_ogr_contents", "gpkg_data_columns"} {
@@ -312,7 +312,7 @@ func (w *Writer) gram(table string, s store.Search) error {
 		return w.c.Exec("INSERT INTO " + name + "(" + name + ") VALUES ('rebuild')")
 	}
 	texts, norm := sqlite.Quote(s.Texts), sqlite.Quote(s.Norm)
-	return w.runAll([]string{
+	return w.c.ExecAll([]string{
 		"INSERT INTO " + name + "(" + name + ") VALUES ('delete-all')",
 		"DELETE FROM " + texts,
 		"INSERT INTO " + texts + " (" + norm + ") SELECT DISTINCT " + norm + " FROM " + sqlite.Quote(table) +

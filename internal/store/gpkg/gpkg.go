@@ -12,14 +12,11 @@ package gpkg
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +26,9 @@ import (
 	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/sqlite"
 )
+
+// sampledFrom is the default of Options.SampleFrom.
+const sampledFrom = 100_000
 
 // Options configure how a file is opened. DataDir is required; the rest may be zero.
 type Options struct {
@@ -279,16 +279,4 @@ func (s *Store) queries(ctx context.Context) context.Context {
 		return ctx
 	}
 	return s.within(ctx)
-}
-
-// settingsKey returns a text of those settings that affect surveys.
-func settingsKey(m map[string]store.Settings) string {
-	keys := map[string][10]string{}
-	for name, s := range m {
-		keys[name] = [10]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd,
-			strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive),
-			s.GeometryColumn, strconv.Itoa(s.StorageCRS)}
-	}
-	b, _ := json.Marshal(keys) // never fails for these types
-	return string(b)
 }

@@ -19,25 +19,22 @@ func (qu *query) isByIDs() bool {
 		!qu.l.View && qu.l.Count >= qu.rev.memory.limits.from && qu.rev.memory.columns.Limit() > 0
 }
 
-// markEvery is the number of rows between two marks. Marks are ids of a layer at regular intervals, for large offsets.
-const markEvery = 1024
-
 // mark returns the id of the last mark at or before the row that a statement skips to, and how many rows to skip after
 // it; false if no mark helps.
 func (qu *query) mark(back bool, skip int) (id int64, rest int, ok bool) {
-	if skip < markEvery || back || qu.place != nil || qu.sorted != "" || qu.now != qu.rev.rev || !qu.isByIDs() {
+	if skip < layer.MarkEvery || back || qu.place != nil || qu.sorted != "" || qu.now != qu.rev.rev || !qu.isByIDs() {
 		return 0, 0, false
 	}
-	at := skip / markEvery
+	at := skip / layer.MarkEvery
 	if at >= len(qu.l.Marks) {
 		return 0, 0, false
 	}
-	return qu.l.Marks[at], skip % markEvery, true
+	return qu.l.Marks[at], skip % layer.MarkEvery, true
 }
 
 // idsCost is CostPage if a mark or the ids in memory give the first row at once.
 func (qu *query) idsCost() store.Cost {
-	if qu.q.Offset/markEvery < len(qu.l.Marks) || qu.l.Count <= mostIDs && qu.rev.hasIDs(qu.l) {
+	if qu.q.Offset/layer.MarkEvery < len(qu.l.Marks) || qu.l.Count <= layer.MostIDs && qu.rev.hasIDs(qu.l) {
 		return store.CostPage
 	}
 	return plainCost(qu.l, qu.q)
@@ -177,13 +174,10 @@ func (x *rowIDs) add(r sqlite.Row, text bool) error {
 
 func idsName(l *layer.Layer) string { return l.ID + "\x00ids" }
 
-// mostIDs is the number of features up to which ids are loaded only for paging.
-const mostIDs = 100_000
-
 // ids returns the ids of a layer in order; nil if they are not loaded. If that is worthwhile, it then starts loading
 // them.
 func (r *revision) ids(l *layer.Layer) *rowIDs {
-	if l.View || l.Parts != nil || l.Count > mostIDs {
+	if l.View || l.Parts != nil || l.Count > layer.MostIDs {
 		return nil
 	}
 	return tableOf[*rowIDs](r, r.memory.columns, idsName(l), func() error { return r.makeIDs(l) })

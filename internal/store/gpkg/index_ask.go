@@ -408,7 +408,7 @@ func (qu *query) bound(c *sqlite.Conn, back bool) (id any, err error) {
 		return end, err
 	}
 	i, _ := slices.BinarySearch(l.Marks, at)
-	if i += step / markEvery; i < 0 || i >= len(l.Marks) {
+	if i += step / layer.MarkEvery; i < 0 || i >= len(l.Marks) {
 		return nil, err
 	}
 	return l.Marks[i], err

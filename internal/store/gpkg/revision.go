@@ -1,7 +1,6 @@
 package gpkg
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,8 +19,8 @@ import (
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/layer"
-	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
+	"grense/internal/store/gpkg/survey"
 )
 
 // revision is an opened version of the file. It is immutable, except for the counts that it caches.
@@ -250,7 +247,7 @@ type openedFile struct {
 func (s *Store) openFile(src file.File, path string, m sqlite.Mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
 	f.stamp, _ = file.StampOf(path)
-	if f.survey, err = openSurvey(path, m); err != nil {
+	if f.survey, err = survey.Open(path, m); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -276,14 +273,14 @@ func (s *Store) openFile(src file.File, path string, m sqlite.Mode) (_ *openedFi
 }
 
 // keepSurvey adds the connection that has surveyed the layers to the pool, so that its schema is not read again.
-func (f *openedFile) keepSurvey(s *Store, side *sideFile) {
+func (f *openedFile) keepSurvey(s *Store, side *survey.SideFile) {
 	c := f.survey
 	c.Interrupt(context.Background())
 	c.Exec("PRAGMA shrink_memory") // a failure costs memory only
 	c.ThawSchema()
 	f.survey = nil
 	c.AttachedCache = s.pagesBeside()
-	c.First = func(c *sqlite.Conn) error { return errors.Join(s.limitPages(c), side.attach(c)) }
+	c.First = func(c *sqlite.Conn) error { return errors.Join(s.limitPages(c), side.Attach(c)) }
 	f.pool.Add(c)
 }
 
@@ -318,11 +315,12 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 				"convert it, for example "+
 				"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
 	}
-	drafts, unserved, err := s.drafts(c)
+	x := s.surveyor()
+	drafts, unserved, err := x.Drafts(c)
 	if err != nil {
 		return nil, err
 	}
-	side, err := s.side(ctx, src, c, drafts)
+	side, err := x.Side(ctx, src, c, drafts)
 	if err != nil {
 		return nil, err
 	}
@@ -334,14 +332,14 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 	if err != nil {
 		return nil, err
 	}
-	version := []string{src.State(), schema, string(settings), strconv.Itoa(SideVersion)}
+	version := []string{src.State(), schema, string(settings), strconv.Itoa(survey.SideVersion)}
 	var rest *store.Survey
-	if slices.ContainsFunc(drafts, (*draft).isSampled) {
+	if slices.ContainsFunc(drafts, (*survey.Draft).IsSampled) {
 		version, rest = append(version, "sampled"), &store.Survey{}
 	}
 	r := &revision{
 		catalog: &store.Catalog{Version: file.Hash(version...), Modified: lastChange(c, src.Modified),
-			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping, Survey: rest},
+			Hidden: unserved.Hidden, Bookkeeping: unserved.Bookkeeping, Survey: rest},
 		layers: map[string]*layer.Layer{},
 		served: map[string]string{},
 		source: src, path: f.path,
@@ -356,16 +354,7 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
 		r.rev = binary.BigEndian.Uint64(b)
 	}
-	trees, forget := 0, true
-	for _, d := range drafts {
-		if d.survey != nil && d.survey.Index != "" {
-			trees++
-			forget = forget && d.survey.Count <= mostWithoutTree
-		}
-	}
-	if forget = forget && trees >= manyTrees && len(schemaNow.Views) == 0; forget {
-		withoutTrees(drafts)
-	}
+	forget := survey.ForgetTrees(drafts, schemaNow)
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
@@ -375,7 +364,7 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 		}
 	}
 	if side != nil {
-		f.pool.AtFirst(side.attach)
+		f.pool.AtFirst(side.Attach)
 	}
 	if forget {
 		f.pool.AtFirst(sqlite.ForgetTrees)
@@ -406,23 +395,6 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 // needs 0.3 ms and 30 KB for a table with the index and triggers of GDAL. If the side file is deleted before the first
 // use, the connection fails until the next reload.
 const manyTables = 2500
-
-// manyTrees is the number of R-trees from which they are not used, unless a layer is too large: see sqlite.ForgetTrees.
-const manyTrees = 1000
-
-// mostWithoutTree is the largest number of features among which boxes may be searched row by row.
-const mostWithoutTree = 50_000
-
-// withoutTrees makes layers be served without their R-trees.
-func withoutTrees(drafts []*draft) {
-	for _, d := range drafts {
-		if d.survey != nil {
-			sv := *d.survey
-			sv.Index = ""
-			d.survey = &sv
-		}
-	}
-}
 
 // noLayer is the reason why a file serves nothing although no layer was refused.
 const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; " +
@@ -464,242 +436,6 @@ func (s *Store) pagesBeside() int64 {
 // pages is the size of the page caches of a connection in KiB; 0 if nothing bounds them.
 func (s *Store) pages() int64 { return s.options.PageCache >> 10 / int64(s.options.MaxConns+1) }
 
-// unserved are layers without drafts.
-type unserved struct{ hidden, bookkeeping []string }
-
-// drafts returns a draft for each layer, including refused ones.
-func (s *Store) drafts(c *sqlite.Conn) (served []*draft, not unserved, err error) {
-	list, err := schema.ReadContents(c)
-	if err != nil {
-		return nil, not, err
-	}
-	own, err := schema.ReadDefinitions(c)
-	if err != nil {
-		return nil, not, err
-	}
-	var drafts []*draft
-	for _, x := range list {
-		d := &draft{Contents: x, at: inSide, settings: s.settingsOf(x.Table), own: own[strings.ToLower(x.Table)],
-			uncut: s.options.Uncut}
-		delete(own, strings.ToLower(x.Table))
-		drafts = append(drafts, d)
-	}
-	for _, name := range slices.Sorted(maps.Keys(own)) { // our tables that are not layers for other programs
-		def := own[name]
-		drafts = append(drafts, &draft{Contents: schema.Contents{Table: def.Table, Kind: "attributes"}, at: inSide,
-			settings: s.settingsOf(def.Table), own: def})
-	}
-	texts, textsErr := schema.ReadColumnTexts(c)
-	if textsErr != nil && !sqlite.IsFaulty(textsErr) {
-		return nil, not, textsErr
-	}
-	served = drafts[:0]
-	for i, d := range drafts {
-		name := d.Contents.Table
-		switch {
-		case d.settings.Hidden:
-			not.hidden = append(not.hidden, name)
-			continue
-		case d.own == nil && len(d.Geometries) == 0 && store.IsBookkeeping("", name) && !s.configures(name):
-			not.bookkeeping = append(not.bookkeeping, name)
-			continue
-		}
-		d.n = i
-		if err := d.check(c, texts, textsErr); sqlite.IsFaulty(err) {
-			d.refuse("%s", unreadable(err))
-		} else if err != nil {
-			return nil, not, err
-		}
-		served = append(served, d)
-	}
-	return served, not, nil
-}
-
-// settingsOf returns the settings of a layer, by its name or by the collection id derived from it.
-func (s *Store) settingsOf(layer string) store.Settings {
-	if x, ok := s.options.Settings[layer]; ok {
-		return x
-	}
-	return s.options.Settings[store.CollectionID(layer)]
-}
-
-// configures reports whether there are settings for a layer.
-func (s *Store) configures(layer string) bool {
-	_, byName := s.options.Settings[layer]
-	_, byID := s.options.Settings[store.CollectionID(layer)]
-	return byName || byID
-}
-
-// check refuses a draft that is not a table of features or attributes. texts and textsErr are the results of
-// schema.ReadColumnTexts.
-func (d *draft) check(c *sqlite.Conn, texts map[string]map[string]schema.ColumnText, textsErr error) (err error) {
-	if d.own != nil && schema.IsFoldedOtherwise(d.own.Properties, d.own.Relations) {
-		d.refuse(store.OldFold)
-		return nil
-	}
-	switch d.Kind {
-	case "features", "attributes", "aspatial": // aspatial: GDAL before GeoPackage 1.2
-	case "tiles", "2d-gridded-coverage", "vector-tiles":
-		d.refuse("the data type %q is not served, only features and attributes", d.Kind)
-		return nil
-	default:
-		d.refuse("the data type %q is not known; set data_type in gpkg_contents to features or attributes", d.Kind)
-		return nil
-	}
-	if d.table, err = sqlite.ReadTable(c, d.Contents.Table); err != nil {
-		return err
-	}
-	if d.table == nil || len(d.table.Columns) == 0 {
-		d.refuse("there is no table or view of that name; remove its row from gpkg_contents, or set hidden of the " +
-			"collection")
-		return nil
-	}
-	hidden := func(column string) bool { return slices.Contains(d.settings.HiddenColumns, column) }
-	d.table.Columns = slices.DeleteFunc(d.table.Columns, func(col sqlite.Column) bool { return hidden(col.Name) })
-	if d.Kind == "features" && len(d.Geometries) == 0 {
-		d.refuse("gpkg_geometry_columns does not name its geometry column; add its row there")
-		return nil
-	}
-	d.chooseGeometry(slices.DeleteFunc(d.Geometries, func(g schema.GeometryColumn) bool { return hidden(g.Geometry) }))
-	if textsErr != nil {
-		return textsErr
-	}
-	d.texts = texts[sqlite.Lower(d.table.Name)]
-	if d.Geometry != "" && !d.refused() {
-		col, ok := d.table.Column(d.Geometry)
-		if !ok {
-			d.refuse("the geometry column %q does not exist; correct its name in gpkg_geometry_columns", d.Geometry)
-			return nil
-		}
-		d.Geometry = col.Name
-		d.place()
-	}
-	return nil
-}
-
-// chooseGeometry selects the configured geometry column, else the first in the table. It ignores hidden ones.
-func (d *draft) chooseGeometry(columns []schema.GeometryColumn) {
-	wanted := d.settings.GeometryColumn
-	if d.own != nil && d.own.Geometry != nil && len(columns) > 0 {
-		wanted = d.own.Geometry.Column
-	}
-	place := func(g schema.GeometryColumn) int {
-		return slices.IndexFunc(d.table.Columns, func(col sqlite.Column) bool {
-			return strings.EqualFold(col.Name, g.Geometry)
-		})
-	}
-	slices.SortStableFunc(columns, func(a, b schema.GeometryColumn) int { return place(a) - place(b) })
-	at := slices.IndexFunc(columns, func(g schema.GeometryColumn) bool {
-		return wanted == "" || strings.EqualFold(g.Geometry, wanted)
-	})
-	if at < 0 {
-		if wanted != "" {
-			d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column",
-				wanted)
-		}
-		return
-	}
-	d.GeometryColumn = columns[at]
-	for _, g := range slices.Delete(slices.Clone(columns), at, at+1) {
-		if d.settings.GeometryColumn == "" {
-			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one",
-				g.Geometry, d.Geometry)
-		}
-		d.table.Columns = slices.DeleteFunc(d.table.Columns, func(col sqlite.Column) bool {
-			return strings.EqualFold(col.Name, g.Geometry)
-		})
-	}
-}
-
-// side opens or creates the side file and sets the surveys of drafts. It returns nil if the file itself has them.
-func (s *Store) side(ctx context.Context, src file.File, c *sqlite.Conn, drafts []*draft) (*sideFile, error) {
-	if ready, err := s.ready(src, c, drafts); ready || err != nil {
-		return nil, err
-	}
-	rules := settingsKey(s.options.Settings) + s.options.ViewTimeout.String() + " " + strconv.Itoa(s.options.ViewRow) +
-		" " + surveyRules
-	whole, prefix, stem := sidePath(s.options.DataDir, src, rules)
-	path, f := whole, sideOf(whole, drafts)
-	if f == nil && s.sampling {
-		path, _, _ = sidePath(s.options.DataDir, src, rules+" sampled")
-		f = sideOf(path, drafts)
-	}
-	if f == nil {
-		s.options.Logger.Info("reading the layers of a GeoPackage for the first time", "path", s.path, "side", path)
-		err := file.Atomically(path, func(tmp string) error { return s.makeSide(ctx, tmp, c, drafts) })
-		if err != nil {
-			return nil, fmt.Errorf("gpkg: making the side file %s: %w", path, err)
-		}
-		if f = readSide(path); f == nil {
-			return nil, fmt.Errorf("gpkg: the side file %s cannot be read back", path)
-		}
-		if f.isSampled() {
-			_, _, stem = sidePath(s.options.DataDir, src, rules+" sampled")
-		} else if err := os.Rename(path, whole); err != nil {
-			return nil, fmt.Errorf("gpkg: %w", err)
-		} else {
-			f.path = whole
-		}
-		file.RemoveOthers(s.options.DataDir, prefix, stem, ".side")
-	}
-	for _, d := range drafts {
-		d.survey = f.surveys[d.Contents.Table]
-	}
-	return f, nil
-}
-
-// sideOf returns the side file at path if it has surveys of all layers, else nil.
-func sideOf(path string, drafts []*draft) *sideFile {
-	f := readSide(path)
-	for _, d := range drafts {
-		if f != nil && !d.refused() && f.surveys[d.Contents.Table] == nil {
-			return nil
-		}
-	}
-	return f
-}
-
-// isSampled reports whether the survey of some layer is based on a sample.
-func (f *sideFile) isSampled() bool {
-	for _, sv := range f.surveys {
-		if sv.Sampled {
-			return true
-		}
-	}
-	return false
-}
-
-// isSampled reports whether the survey is based on a sample.
-func (d *draft) isSampled() bool { return d.survey != nil && d.survey.Sampled }
-
-func (s *Store) makeSide(ctx context.Context, path string, c *sqlite.Conn, drafts []*draft) error {
-	w, err := newSideWriter(path, c.Encoding)
-	if err != nil {
-		return err
-	}
-	for i, d := range drafts {
-		s.progress("", i, len(drafts))
-		if d.refused() {
-			continue
-		}
-		var sv *survey
-		var err error
-		if s.sampling {
-			sv, err = d.sample(c, w, s.options.SampleFrom)
-		}
-		if sv == nil && (err == nil || sqlite.IsFaulty(err)) {
-			sv, err = s.examine(ctx, c, w, d)
-		}
-		if err == nil {
-			err = w.put(d.Contents.Table, sv)
-		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("layer %s: %w", d.Contents.Table, err), w.c.Close())
-		}
-	}
-	return w.finish()
-}
-
 // progress reports progress to Options.Progress and store.Survey.
 func (s *Store) progress(layer string, done, total int) {
 	if s.survey != nil {
@@ -710,49 +446,19 @@ func (s *Store) progress(layer string, done, total int) {
 	}
 }
 
-// examine surveys a layer. Faults of the layer are part of the survey, so that other layers are served. It returns an
-// error if the file cannot be read or the side file cannot be written.
-func (s *Store) examine(ctx context.Context, c *sqlite.Conn, w *sideWriter, d *draft) (*survey, error) {
-	bounded, cancel := ctx, context.CancelFunc(func() {})
-	if d.table.View {
-		bounded, cancel = context.WithTimeout(ctx, s.options.ViewTimeout)
-		c.BoundValues(s.options.ViewRow)
-		defer c.BoundValues(sqlite.MaxValue)
-	}
-	defer cancel()
-	c.Interrupt(bounded)
-	defer c.Interrupt(ctx)
-	sv, err := d.examine(bounded, c, w, s.progress)
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return sv, err
-	case bounded.Err() != nil:
-		return &survey{Fault: fmt.Sprintf("the view did not end within %v; store its rows as a table, "+
-			"or raise limits.view_timeout", s.options.ViewTimeout)}, nil
-	case d.table.View && sqlite.IsTooBig(err):
-		return &survey{
-			Fault: fmt.Sprintf("the view reads or computes a value of more than %d MiB, the most for a view; "+
-				"shorten it by substr, store the rows as a table, or raise limits.memory, of which that is a part",
-				s.options.ViewRow>>20)}, nil
-	case sqlite.IsFaulty(err):
-		return &survey{Fault: unreadable(err)}, nil
-	}
-	return nil, err
-}
-
 // publish creates the catalog from the drafts.
-func (r *revision) publish(c *sqlite.Conn, drafts []*draft) error {
+func (r *revision) publish(c *sqlite.Conn, drafts []*survey.Draft) error {
 	for _, d := range drafts {
-		if !d.refused() {
-			l, err := d.open(c)
+		if !d.Refused() {
+			l, err := d.Open(c)
 			if err != nil {
 				return fmt.Errorf("gpkg: layer %s: %w", d.Contents.Table, err)
 			}
-			if l != nil && !d.refused() {
+			if l != nil && !d.Refused() {
 				r.add(d, l)
 			}
 		}
-		r.catalog.Notes = append(r.catalog.Notes, d.notes...)
+		r.catalog.Notes = append(r.catalog.Notes, d.Notes...)
 	}
 	r.resolveReferences()
 	return nil
@@ -770,15 +476,9 @@ func (r *revision) resolveReferences() {
 	}
 }
 
-func (r *revision) add(d *draft, l *layer.Layer) {
-	id := l.ID
-	if d.settings.ID != "" {
-		id = d.settings.ID
-	} else if id == "" {
-		id = d.table.Name
-	}
-	own := store.CollectionID(cmp.Or(l.ID, d.table.Name))
-	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
+func (r *revision) add(d *survey.Draft, l *layer.Layer) {
+	id, own := d.IDs(l)
+	l.ID = store.Unique(id, func(s string) bool { return r.layers[s] != nil })
 	r.layers[l.ID] = l
 	if l.Public {
 		r.served[own] = l.ID
@@ -805,28 +505,10 @@ func (r *revision) layer(id string) (*layer.Layer, error) {
 	return nil, fmt.Errorf("gpkg: collection %q: %w", id, store.ErrNotFound)
 }
 
-// openSurvey is sqlite.Open for a connection that surveys a file. It cannot use R-trees if the file has very many of
-// them, and no view that may read one.
-func openSurvey(path string, m sqlite.Mode) (*sqlite.Conn, error) {
-	c, err := sqlite.OpenWithoutTrees(path, m)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := c.Schema()
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	trees := 0
-	for _, sql := range schema.Tables {
-		if strings.HasPrefix(strings.ToUpper(sql), "CREATE VIRTUAL ") {
-			trees++
-		}
-	}
-	if trees >= manyTrees && len(schema.Views) == 0 {
-		return c, nil
-	}
-	if err := c.Close(); err != nil {
-		return nil, err
-	}
-	return sqlite.Open(path, m)
+// surveyor returns a surveyor of the layers of the file.
+func (s *Store) surveyor() *survey.Surveyor {
+	o := &s.options
+	return &survey.Surveyor{Path: s.path, DataDir: o.DataDir, Settings: o.Settings, Logger: o.Logger,
+		Progress: s.progress, Sampling: s.sampling, SampleFrom: o.SampleFrom, ViewTimeout: o.ViewTimeout,
+		ViewRow: o.ViewRow, Uncut: o.Uncut}
 }

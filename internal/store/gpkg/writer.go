@@ -17,6 +17,7 @@ import (
 	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
+	"grense/internal/store/gpkg/survey"
 )
 
 // Writer writes a GeoPackage. It works on a temporary file next to the target, which Commit renames, so that a crash
@@ -105,7 +106,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 		}
 	}
 	if !exists {
-		if err := w.runAll(geopackageTables); err != nil {
+		if err := w.c.ExecAll(geopackageTables); err != nil {
 			return err
 		}
 	} else if t, err := sqlite.ReadTable(w.c, "gpkg_contents"); err != nil || t == nil {
@@ -146,7 +147,7 @@ func wasChanged(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	version, err := sealed(c, src)
+	version, err := survey.Sealed(c, src)
 	return version == 0, errors.Join(err, c.Close())
 }
 
@@ -203,15 +204,6 @@ func (w *Writer) copyTarget() error {
 		err = file.Copy(w.tmp, src)
 	}
 	return src.Explain(errors.Join(err, c.Close()))
-}
-
-func (w *Writer) runAll(sql []string) error {
-	for _, s := range sql {
-		if err := w.c.Exec(s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Applied returns the migrations that the file has; see migrate.DB.
@@ -500,7 +492,7 @@ func (w *Writer) dropIndexes(table string) error {
 	if err != nil {
 		return err
 	}
-	return w.runAll(drop)
+	return w.c.ExecAll(drop)
 }
 
 // Close removes the temporary file unless it was committed.
@@ -523,7 +515,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 		return errors.New("gpkg: the writer is closed")
 	}
 	w.c.Interrupt(ctx)
-	if err := w.runAll(w.indexes); err != nil {
+	if err := w.c.ExecAll(w.indexes); err != nil {
 		return errors.Join(err, ctx.Err(), w.Close())
 	}
 	for _, t := range w.targets {
@@ -531,7 +523,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("gpkg: collection %q: %w", t.c.ID, err), ctx.Err(), w.Close())
 		}
 	}
-	ready, err := w.learn(ctx)
+	ready, err := survey.Embed(ctx, w.c, w.path)
 	if err == nil {
 		err = w.settle()
 	}
@@ -542,7 +534,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	defer w.release()
 	err = w.c.Close()
 	if err == nil && ready {
-		err = sealReady(w.tmp)
+		err = survey.Seal(w.tmp)
 	}
 	if err != nil {
 		return errors.Join(err, file.RemoveDatabase(w.tmp))
@@ -569,7 +561,7 @@ func (w *Writer) fileMode() os.FileMode {
 
 // settle ends the transaction, collects statistics for the query planner and checks the file.
 func (w *Writer) settle() error {
-	if err := w.runAll([]string{"PRAGMA analysis_limit=1000", "ANALYZE", "COMMIT"}); err != nil {
+	if err := w.c.ExecAll([]string{"PRAGMA analysis_limit=1000", "ANALYZE", "COMMIT"}); err != nil {
 		return err
 	}
 	verdict := ""

@@ -26,12 +26,18 @@ type Layer struct {
 	Rowid         string        // quoted column that identifies rows in SQLite; "" if there is none
 	Keyed         bool          // the feature id is the row id in the R-tree
 	Large         bool          // it has LargeFrom features or more
-	Marks         []int64       // survey.Marks, if they are feature ids; nil: unknown
+	Marks         []int64       // every MarkEvery-th id in order; nil: unknown
 }
 
 // LargeFrom is the number of features from which a layer is large. Requests do not read all rows of a large layer:
 // short parts of texts are searched in the index file, and the first sorted page waits for it.
 const LargeFrom = 1_000_000
+
+// MarkEvery is the number of rows between two marks. Marks are ids of a layer at regular intervals, for large offsets.
+const MarkEvery = 1024
+
+// MostIDs is the number of features up to which ids are loaded only for paging. Larger layers have marks.
+const MostIDs = 100_000
 
 // IDExpr returns an SQL expression for the feature id. Several parts are joined.
 func (l *Layer) IDExpr(alias string) string {

@@ -1,5 +1,5 @@
-// Package schema reads and writes what a GeoPackage says about its tables: contents, geometry columns, reference systems,
-// column types, and our own definitions of collections.
+// Package schema reads and writes what a GeoPackage says about its tables: contents, geometry columns, reference
+// systems, column types, and our own definitions of collections.
 package schema
 
 import (

@@ -276,6 +276,16 @@ func YieldAfter(turn time.Time) time.Time {
 // Exec runs a statement and ignores its rows.
 func (c *Conn) Exec(sql string, args ...any) error { return c.Query(sql, args, nil) }
 
+// ExecAll runs statements until one fails.
+func (c *Conn) ExecAll(list []string) error {
+	for _, sql := range list {
+		if err := c.Exec(sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // One returns the first column of the first row as an integer; 0 if there is no row.
 func (c *Conn) One(sql string, args ...any) (n int64, err error) {
 	err = c.Query(sql, args, func(r Row) error { n = r.Int(0); return nil })

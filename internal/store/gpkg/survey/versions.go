@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ type versionSurvey struct {
 
 // findVersions finds the columns of versions: those in our definition, those in the configuration or, if ids repeat,
 // those with usual names. If configured columns cannot be used, fault says why.
-func (d *draft) findVersions(c *sqlite.Conn) (v *versionSurvey, fault string, err error) {
+func (d *Draft) findVersions(c *sqlite.Conn) (v *versionSurvey, fault string, err error) {
 	v = &versionSurvey{ID: d.settings.SingleID(), Inclusive: d.settings.Inclusive}
 	own := d.own != nil && d.own.Versions != nil
 	switch {
@@ -112,7 +112,7 @@ func (v *versionSurvey) read(c *sqlite.Conn, table string) (repeat bool, fault s
 }
 
 // setVersions makes the rows of the layer versions if its survey says so.
-func (d *draft) setVersions(l *layer.Layer) {
+func (d *Draft) setVersions(l *layer.Layer) {
 	v := d.versions
 	if v == nil {
 		return

@@ -1,11 +1,9 @@
-package gpkg
+package survey
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -19,12 +17,11 @@ import (
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/moment"
-	"grense/internal/store/gpkg/schema"
 	"grense/internal/store/gpkg/sqlite"
 )
 
-// survey is the result of reading a whole layer. It is stored in the side file.
-type survey struct {
+// layerSurvey is the result of reading a whole layer. It is stored in the side file.
+type layerSurvey struct {
 	Fault      string // why the layer cannot be read; the other fields are then empty
 	Count      int
 	Key        string // column with the feature id; "" for the row id, or with Parts
@@ -43,13 +40,13 @@ type survey struct {
 	Versions    *versionSurvey // nil: rows are features
 	Words       []string       // columns in the index of words, in its order; nil: no index
 	Edges       bool           // Spread includes edges across the antimeridian, also in degrees
-	Marks       []int64        // every markEvery-th row id in order, if there are more than mostIDs rows
+	Marks       []int64        // every layer.MarkEvery-th row id in order, if there are more than layer.MostIDs rows
 	Sampled     bool           // based on a sample; see draft.sample
 }
 
 // stale reports whether an older program made the survey and may have missed edges across the antimeridian, which only
 // wide layers have, or the members of JSON objects.
-func (sv *survey) stale() bool {
+func (sv *layerSurvey) stale() bool {
 	for _, cs := range sv.Columns {
 		if cs.NotArray && !cs.NotJSON && !cs.Sampled {
 			return true
@@ -58,57 +55,10 @@ func (sv *survey) stale() bool {
 	return !sv.Edges && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
 }
 
-// draft is a layer while it is being opened.
-type draft struct {
-	schema.Contents
-	n        int    // position of the layer, used in names of tables in the side file
-	at       string // qualifier of these tables: see sideWriter.at
-	table    *sqlite.Table
-	crs      crs.ID
-	settings store.Settings
-	texts    map[string]schema.ColumnText // from gpkg_data_columns, by column in lower case
-	own      *schema.Definition           // our definition, if Grense wrote the file
-	notes    []store.Note
-	survey   *survey
-	ownIndex bool // do not use the source's R-tree
-
-	uncut bool // Options.Uncut
-
-	versions *versionSurvey // survey.Versions, before the survey is complete
-}
-
-func (d *draft) refuse(format string, a ...any) {
-	own := ""
-	if d.own != nil {
-		own = d.own.ID
-	}
-	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.Contents.Table))
-	d.notes = append(d.notes, store.Note{Layer: d.Contents.Table, Collection: id, Refused: true,
-		Reason: fmt.Sprintf(format, a...)})
-}
-
-func (d *draft) warn(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.Contents.Table, Reason: fmt.Sprintf(format, a...)})
-}
-
-// misset adds a warning about a setting that does not fit the source.
-func (d *draft) misset(format string, a ...any) {
-	d.notes = append(d.notes, store.Note{Layer: d.Contents.Table, Setting: true, Reason: fmt.Sprintf(format, a...)})
-}
-
-func (d *draft) refused() bool {
-	for _, n := range d.notes {
-		if n.Refused {
-			return true
-		}
-	}
-	return false
-}
-
 // examine reads the whole layer. It writes the envelopes of all features to the side file, unless the source has a
 // valid R-tree.
-func (d *draft) examine(ctx context.Context, c *sqlite.Conn, side *sideWriter,
-	progress func(layer string, done, total int)) (*survey, error) {
+func (d *Draft) examine(ctx context.Context, c *sqlite.Conn, side *sideWriter,
+	progress func(layer string, done, total int)) (*layerSurvey, error) {
 	sv, err := d.read(ctx, c, side, progress)
 	if errors.Is(err, errIndex) {
 		d.ownIndex = true
@@ -120,9 +70,9 @@ func (d *draft) examine(ctx context.Context, c *sqlite.Conn, side *sideWriter,
 	return sv, err
 }
 
-func (d *draft) read(ctx context.Context, c *sqlite.Conn, side *sideWriter,
-	progress func(layer string, done, total int)) (*survey, error) {
-	sv := &survey{Columns: map[string]*columnSurvey{}, Edges: true}
+func (d *Draft) read(ctx context.Context, c *sqlite.Conn, side *sideWriter,
+	progress func(layer string, done, total int)) (*layerSurvey, error) {
+	sv := &layerSurvey{Columns: map[string]*columnSurvey{}, Edges: true}
 	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" {
 		return sv, err
 	}
@@ -142,7 +92,7 @@ func (d *draft) read(ctx context.Context, c *sqlite.Conn, side *sideWriter,
 		}
 	}
 	err = c.Query(rd.sql+rd.order, nil, func(r sqlite.Row) error {
-		if sv.Count%markEvery == 0 && int(total) > mostIDs && d.table.Rowid != "" {
+		if sv.Count%layer.MarkEvery == 0 && int(total) > layer.MostIDs && d.table.Rowid != "" {
 			sv.Marks = append(sv.Marks, r.Int(0))
 		}
 		if sv.Count++; sv.Count%4096 == 0 {
@@ -179,8 +129,8 @@ const (
 
 // surveyor reads the rows of a layer.
 type surveyor struct {
-	d      *draft
-	sv     *survey
+	d      *Draft
+	sv     *layerSurvey
 	sql    string // without ORDER BY
 	order  string
 	cols   []*columnSurvey // of the columns that are read
@@ -191,7 +141,7 @@ type surveyor struct {
 	buf    []byte
 }
 
-func (d *draft) reader(c *sqlite.Conn, sv *survey, side *sideWriter) (*surveyor, error) {
+func (d *Draft) reader(c *sqlite.Conn, sv *layerSurvey, side *sideWriter) (*surveyor, error) {
 	s := &surveyor{d: d, sv: sv, byName: map[string]*columnSurvey{}}
 	id := d.rowid(sv)
 	cols := []string{"NULL", "NULL"}
@@ -244,7 +194,7 @@ func (d *draft) reader(c *sqlite.Conn, sv *survey, side *sideWriter) (*surveyor,
 }
 
 // rowid returns an expression for the row id that an R-tree refers to; "" if there is none.
-func (d *draft) rowid(sv *survey) string {
+func (d *Draft) rowid(sv *layerSurvey) string {
 	switch {
 	case d.table.Rowid != "":
 		return d.table.Rowid
@@ -371,14 +321,14 @@ func (cs *columnSurvey) moment(b []byte) {
 }
 
 // pad is store.EdgePad. Points have no edges, but transforming there and back agrees only to some digits.
-func (sv *survey) pad(id crs.ID) float64 {
+func (sv *layerSurvey) pad(id crs.ID) float64 {
 	if sv.LongestEdge == 0 {
 		return 1e-6
 	}
 	return store.EdgePad(id, sv.LongestEdge, sv.Bound, sv.Outside)
 }
 
-func (sv *survey) encode() (string, error) {
+func (sv *layerSurvey) encode() (string, error) {
 	b, err := json.Marshal(sv)
 	return string(b), err
 }

@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // typeOf returns the type that fits all values of a column; false if the column is not served.
-func (d *draft) typeOf(col sqlite.Column, cs *columnSurvey) (cql2.Type, bool) {
+func (d *Draft) typeOf(col sqlite.Column, cs *columnSurvey) (cql2.Type, bool) {
 	t, ok, declared := d.settle(col, cs)
 	switch {
 	case !ok:
@@ -26,7 +26,7 @@ func (d *draft) typeOf(col sqlite.Column, cs *columnSurvey) (cql2.Type, bool) {
 }
 
 // schema.DeclaredType returns the type by gpkg_data_columns or the declaration of a column; false if neither gives one.
-func (d *draft) declaredType(col sqlite.Column) (cql2.Type, bool) {
+func (d *Draft) declaredType(col sqlite.Column) (cql2.Type, bool) {
 	if d.markedJSON(col.Name) != "" {
 		return cql2.TypeJSON, true
 	}
@@ -34,7 +34,7 @@ func (d *draft) declaredType(col sqlite.Column) (cql2.Type, bool) {
 }
 
 // markedJSON returns "JSON" if gpkg_data_columns declares a column as JSON, else "".
-func (d *draft) markedJSON(column string) string {
+func (d *Draft) markedJSON(column string) string {
 	if d.texts[strings.ToLower(column)].IsJSON {
 		return "JSON"
 	}
@@ -48,7 +48,7 @@ func knownType(declared string) bool {
 
 // settle returns the type of a column: the declared one if all values fit it, else a wider one. ok is false for binary
 // values.
-func (d *draft) settle(col sqlite.Column, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
+func (d *Draft) settle(col sqlite.Column, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
 	declared, known := d.declaredType(col)
 	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.Declared), "BLOB") {
 		return 0, false, false

@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"context"
@@ -21,36 +21,36 @@ const (
 	readyPrefix = "grense_side_"
 )
 
-// learn creates these tables and removes old ones. It returns false, and creates none, if all collections are public:
-// such files are smaller, and people open them in other programs.
-func (w *Writer) learn(ctx context.Context) (bool, error) {
+// Embed creates these tables in the file at path and removes old ones. It returns false, and creates none, if all
+// collections are public: such files are smaller, and people open them in other programs.
+func Embed(ctx context.Context, c *sqlite.Conn, path string) (bool, error) {
 	var old []string
-	err := w.c.Query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE "+
+	err := c.Query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE "+
 		"VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r sqlite.Row) error {
 		old = append(old, "DROP TABLE IF EXISTS "+sqlite.Quote(r.Text(0))) // dropping a virtual table drops others
 		return nil
 	})
 	if err == nil {
-		err = w.runAll(old)
+		err = c.ExecAll(old)
 	}
 	if err != nil {
 		return false, err
 	}
-	s := &Store{path: w.path}
-	drafts, _, err := s.drafts(w.c)
-	if err != nil || !slices.ContainsFunc(drafts, func(d *draft) bool { return d.own != nil && !d.own.Public }) {
+	s := &Surveyor{Path: path}
+	drafts, _, err := s.Drafts(c)
+	if err != nil || !slices.ContainsFunc(drafts, func(d *Draft) bool { return d.own != nil && !d.own.Public }) {
 		return false, err
 	}
-	side := &sideWriter{c: w.c, at: "main." + readyPrefix, prefix: readyPrefix, surveys: map[string]*survey{}}
-	if err := w.runAll([]string{surveyTable(readyPrefix), "CREATE TABLE " + readyPrefix +
+	side := &sideWriter{c: c, at: "main." + readyPrefix, prefix: readyPrefix, surveys: map[string]*layerSurvey{}}
+	if err := c.ExecAll([]string{surveyTable(readyPrefix), "CREATE TABLE " + readyPrefix +
 		"state (version INTEGER, counter INTEGER, pages INTEGER)"}); err != nil {
 		return false, err
 	}
 	for _, d := range drafts {
-		if d.refused() {
+		if d.Refused() {
 			continue
 		}
-		sv, err := d.examine(ctx, w.c, side, nil)
+		sv, err := d.examine(ctx, c, side, nil)
 		if err == nil {
 			err = side.put(d.Contents.Table, sv)
 		}
@@ -58,15 +58,15 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("gpkg: layer %s: %w", d.Contents.Table, err)
 		}
 	}
-	return true, w.c.Exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(SideVersion))
+	return true, c.Exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(SideVersion))
 }
 
 // sealCounter is the change counter of a sealed file. It is so large that neither copies made by SQLite (VACUUM INTO,
 // .backup), which count from one, nor later edits reach it.
 const sealCounter = 1 << 30
 
-// sealReady records the version of the file after this change. If it fails, the file will be surveyed.
-func sealReady(path string) error {
+// Seal records the version of the file after this change. If it fails, the file will be surveyed.
+func Seal(path string) error {
 	src, err := file.Inspect(path)
 	if err != nil {
 		return err
@@ -88,11 +88,11 @@ func sealReady(path string) error {
 }
 
 // ready sets the surveys of drafts from the file itself; false if the file has no valid ones.
-func (s *Store) ready(src file.File, c *sqlite.Conn, drafts []*draft) (bool, error) {
-	if !plainSettings(s.options.Settings) {
+func (s *Surveyor) ready(src file.File, c *sqlite.Conn, drafts []*Draft) (bool, error) {
+	if !plainSettings(s.Settings) {
 		return false, nil
 	}
-	if version, err := sealed(c, src); err != nil || version != SideVersion {
+	if version, err := Sealed(c, src); err != nil || version != SideVersion {
 		return false, err
 	}
 	surveys, err := readSurveys(c, readyPrefix+"survey")
@@ -100,7 +100,7 @@ func (s *Store) ready(src file.File, c *sqlite.Conn, drafts []*draft) (bool, err
 		return false, err
 	}
 	for _, d := range drafts {
-		if !d.refused() && surveys[d.Contents.Table] == nil {
+		if !d.Refused() && surveys[d.Contents.Table] == nil {
 			return false, nil
 		}
 	}
@@ -110,8 +110,8 @@ func (s *Store) ready(src file.File, c *sqlite.Conn, drafts []*draft) (bool, err
 	return true, nil
 }
 
-// sealed returns the version of the tables in a sealed file that nobody has changed since; 0 for any other file.
-func sealed(c *sqlite.Conn, src file.File) (version int64, err error) {
+// Sealed returns the version of the tables in a sealed file that nobody has changed since; 0 for any other file.
+func Sealed(c *sqlite.Conn, src file.File) (version int64, err error) {
 	t, err := sqlite.ReadTable(c, readyPrefix+"state")
 	if err != nil || t == nil || src.WAL {
 		return 0, err
@@ -126,7 +126,7 @@ func sealed(c *sqlite.Conn, src file.File) (version int64, err error) {
 }
 
 // isReady reports whether the survey of the draft comes from the file itself.
-func (d *draft) isReady() bool { return d.at != inSide }
+func (d *Draft) isReady() bool { return d.at != inSide }
 
 // plainSettings reports whether settings do not affect surveys.
 func plainSettings(m map[string]store.Settings) bool {

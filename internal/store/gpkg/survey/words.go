@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // WordColumns returns the columns that the parameter q searches (store.Collection.SearchNames), by the survey. The
 // index of words is used only if it has exactly these.
-func (d *draft) wordColumns(sv *survey) []string {
+func (d *Draft) wordColumns(sv *layerSurvey) []string {
 	if d.own != nil {
 		return d.own.WordColumns()
 	}
@@ -34,7 +34,7 @@ func (d *draft) wordColumns(sv *survey) []string {
 }
 
 // indexWords creates the tables text_N, with the words of the texts, and words_N, a full-text index of it.
-func (d *draft) indexWords(ctx context.Context, c *sqlite.Conn, side *sideWriter, sv *survey) error {
+func (d *Draft) indexWords(ctx context.Context, c *sqlite.Conn, side *sideWriter, sv *layerSurvey) error {
 	cols, id, n := d.wordColumns(sv), d.rowid(sv), strconv.Itoa(d.n)
 	text, words := side.prefix+"text_"+n, side.prefix+"words_"+n
 	if len(cols) == 0 || id == "" || side.prefix == "" && sv.Count < fewRows {
@@ -81,7 +81,7 @@ func (d *draft) indexWords(ctx context.Context, c *sqlite.Conn, side *sideWriter
 const fewRows = 500
 
 // setWords lets the compiler use the index of words if it covers what q searches.
-func (d *draft) setWords(l *layer.Layer) {
+func (d *Draft) setWords(l *layer.Layer) {
 	names := l.SearchNames()
 	cols := make([]string, len(names))
 	for i, n := range names {

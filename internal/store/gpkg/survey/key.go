@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func keysOf(c *sqlite.Conn, t *sqlite.Table, configured []string) (keys [][]stri
 }
 
 // chooseKey selects the column with the feature id: unique, not null, and all values integers or all texts.
-func (d *draft) chooseKey(c *sqlite.Conn, sv *survey) error {
+func (d *Draft) chooseKey(c *sqlite.Conn, sv *layerSurvey) error {
 	var err error
 	if sv.Versions, sv.KeyFault, err = d.findVersions(c); err != nil || sv.KeyFault != "" {
 		return err
@@ -104,7 +104,7 @@ func (d *draft) chooseKey(c *sqlite.Conn, sv *survey) error {
 }
 
 // setKey records the columns of the feature id, and which of them are integers.
-func (sv *survey) setKey(columns []string, integers []bool) {
+func (sv *layerSurvey) setKey(columns []string, integers []bool) {
 	if sv.KeyFault = ""; len(columns) == 1 {
 		sv.Key, sv.KeyInteger = columns[0], integers[0]
 	} else {
@@ -119,7 +119,7 @@ func (sv *survey) setKey(columns []string, integers []bool) {
 }
 
 // checkKey reports which columns of a key are integers, and why they cannot form the feature id; "" if they can.
-func (d *draft) checkKey(c *sqlite.Conn, key []string) (integers []bool, fault string, err error) {
+func (d *Draft) checkKey(c *sqlite.Conn, key []string) (integers []bool, fault string, err error) {
 	integers = make([]bool, len(key))
 	if len(key) == 1 {
 		if col, ok := d.table.Column(key[0]); !ok || d.table.IsRowid(col) {
@@ -146,7 +146,7 @@ func (d *draft) checkKey(c *sqlite.Conn, key []string) (integers []bool, fault s
 }
 
 // checkColumn reports whether a column of a key is an integer, and why it cannot be part of a feature id.
-func (d *draft) checkColumn(c *sqlite.Conn, name string, part bool) (integer bool, fault string, err error) {
+func (d *Draft) checkColumn(c *sqlite.Conn, name string, part bool) (integer bool, fault string, err error) {
 	q := sqlite.Quote(name)
 	filled := " AND " + q + " <> ''"
 	if part {

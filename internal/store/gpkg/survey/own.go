@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 // addOwnProperties creates the properties in the definition. If another program has removed a column or stored other
 // types, the property is left out or gets a wider type, with a warning.
-func (d *draft) addOwnProperties(l *layer.Layer) {
+func (d *Draft) addOwnProperties(l *layer.Layer) {
 	l.Key.Property = d.own.Key.Property
 	for _, x := range d.own.Properties {
 		p, ok := x.Property()
@@ -47,7 +47,7 @@ func (d *draft) addOwnProperties(l *layer.Layer) {
 }
 
 // addRelations creates the relations in the definition.
-func (d *draft) addRelations(c *sqlite.Conn, l *layer.Layer) (err error) {
+func (d *Draft) addRelations(c *sqlite.Conn, l *layer.Layer) (err error) {
 	if d.own == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (d *draft) addRelations(c *sqlite.Conn, l *layer.Layer) (err error) {
 	return err
 }
 
-func (d *draft) relations(c *sqlite.Conn, defs []schema.RelationDefinition,
+func (d *Draft) relations(c *sqlite.Conn, defs []schema.RelationDefinition,
 	key string) ([]store.Relation, map[string]*sqlq.Relation, error) {
 	var list []store.Relation
 	byName := map[string]*sqlq.Relation{}

@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// open converts a surveyed draft to a layer; nil if the layer is refused.
-func (d *draft) open(c *sqlite.Conn) (*layer.Layer, error) {
+// Open converts a surveyed draft to a layer; nil if the layer is refused.
+func (d *Draft) Open(c *sqlite.Conn) (*layer.Layer, error) {
 	sv := d.survey
 	d.versions = sv.Versions
 	if sv.Fault != "" {
@@ -77,7 +77,7 @@ func (d *draft) open(c *sqlite.Conn) (*layer.Layer, error) {
 	return l, nil
 }
 
-func (d *draft) setKey(l *layer.Layer) {
+func (d *Draft) setKey(l *layer.Layer) {
 	sv := d.survey
 	l.Rowid = d.rowid(sv)
 	if sv.Parts != nil {
@@ -111,7 +111,7 @@ func (d *draft) setKey(l *layer.Layer) {
 	l.Keyed = number || !l.TextID && d.rowid(sv) == l.IDColumn
 }
 
-func (d *draft) setGeometry(l *layer.Layer) {
+func (d *Draft) setGeometry(l *layer.Layer) {
 	if d.Geometry == "" {
 		return
 	}
@@ -132,7 +132,7 @@ func (d *draft) setGeometry(l *layer.Layer) {
 }
 
 // addProperties creates a property for each column except the row id and the geometry.
-func (d *draft) addProperties(l *layer.Layer) {
+func (d *Draft) addProperties(l *layer.Layer) {
 	taken := map[string]bool{}
 	if l.Geometry != nil {
 		taken[l.Geometry.Name] = true
@@ -169,7 +169,7 @@ func (d *draft) addProperties(l *layer.Layer) {
 }
 
 // roleColumns returns the columns with the instant or the interval of a feature; "" for none.
-func (d *draft) roleColumns() (instant, start, end string) {
+func (d *Draft) roleColumns() (instant, start, end string) {
 	if v := d.versions; v != nil {
 		return "", v.Start, v.End
 	}
@@ -183,7 +183,7 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	return "", start, end
 }
 
-func (d *draft) isRole(column string) bool {
+func (d *Draft) isRole(column string) bool {
 	if d.own != nil {
 		return false
 	}
@@ -193,14 +193,14 @@ func (d *draft) isRole(column string) bool {
 }
 
 // timesConfigured reports whether the configuration names the columns with the time of a feature.
-func (d *draft) timesConfigured() bool {
+func (d *Draft) timesConfigured() bool {
 	s := d.settings
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
 
 // setRoles sets the properties with the time of a feature: by the configuration, else by our definition, else by usual
 // names of columns.
-func (d *draft) setRoles(l *layer.Layer) {
+func (d *Draft) setRoles(l *layer.Layer) {
 	d.setVersions(l)
 	configured := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
 	if l.Versions != nil {
@@ -230,7 +230,7 @@ func (d *draft) setRoles(l *layer.Layer) {
 }
 
 // role returns the property of a column if it is a date or timestamp. Otherwise it warns and returns "".
-func (d *draft) role(l *layer.Layer, column string) string {
+func (d *Draft) role(l *layer.Layer, column string) string {
 	if column == "" {
 		return ""
 	}
@@ -249,7 +249,7 @@ func (d *draft) role(l *layer.Layer, column string) string {
 }
 
 // extreme returns the first or last moment of a property, and whether the property has nulls.
-func (d *draft) extreme(l *layer.Layer, property string, last bool) (*time.Time, bool) {
+func (d *Draft) extreme(l *layer.Layer, property string, last bool) (*time.Time, bool) {
 	p, ok := l.Find(property)
 	if !ok {
 		return nil, false
@@ -268,7 +268,7 @@ func (d *draft) extreme(l *layer.Layer, property string, last bool) (*time.Time,
 }
 
 // place determines the reference system of a draft; false if the layer is refused.
-func (d *draft) place() bool {
+func (d *Draft) place() bool {
 	if d.Geometry == "" {
 		return true
 	}
@@ -300,7 +300,7 @@ func (d *draft) place() bool {
 }
 
 // addMembers makes members of JSON properties available in filters.
-func (d *draft) addMembers(l *layer.Layer) {
+func (d *Draft) addMembers(l *layer.Layer) {
 	for i, p := range l.Properties {
 		if cs := d.survey.Columns[p.Column]; cs != nil {
 			for _, m := range l.DeriveMembers(p.Name, cs.Members) {

@@ -1,7 +1,6 @@
-package gpkg
+package survey
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -11,8 +10,8 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
-	"grense/internal/store/gpkg/file"
 	"grense/internal/store/gpkg/gpb"
+	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/rtree"
 	"grense/internal/store/gpkg/sqlite"
 )
@@ -20,17 +19,13 @@ import (
 // The first start of a server does not wait until all rows of large layers have been read. Their survey is based on a
 // sample: it has the declared types, if the sample fits them, and the count, the extent and the rows without geometry
 // from the R-tree. What a sample cannot show is set so that responses are correct, if slower. The full survey follows
-// in the background, and then Options.Surveyed is called.
+// in the background.
 
-const (
-	// sampledFrom is the default of Options.SampleFrom.
-	sampledFrom = 100_000
-	// samples is the number of places in a table that are sampled, sampleRows the number of rows at each.
-	samples, sampleRows = 16, 1024
-)
+// samples is the number of places in a table that are sampled, sampleRows the number of rows at each.
+const samples, sampleRows = 16, 1024
 
 // sample returns a survey based on a sample; nil if the layer must be read as a whole.
-func (d *draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*survey, error) {
+func (d *Draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*layerSurvey, error) {
 	if d.table.View || d.table.Rowid == "" || d.uncut || slices.ContainsFunc(d.table.Columns, d.isUnsure) {
 		return nil, nil
 	}
@@ -38,7 +33,7 @@ func (d *draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*survey, err
 	if err != nil || int(total) < from {
 		return nil, err
 	}
-	sv := &survey{Count: int(total), Edges: true, Sampled: true}
+	sv := &layerSurvey{Count: int(total), Edges: true, Sampled: true}
 	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" || sv.KeyDoubt != "" || sv.Versions != nil {
 		return nil, err
 	}
@@ -60,13 +55,13 @@ func (d *draft) sample(c *sqlite.Conn, side *sideWriter, from int) (*survey, err
 
 // isUnsure reports whether a sample is not enough for a column: JSON, whose members are listed, and text in the role of
 // a time.
-func (d *draft) isUnsure(col sqlite.Column) bool {
+func (d *Draft) isUnsure(col sqlite.Column) bool {
 	t, known := d.declaredType(col)
 	return t == cql2.TypeJSON || d.own.IsJSON(col.Name) || d.isRole(col.Name) && known && t == cql2.TypeText
 }
 
 // sampleRows reads rows at regular intervals of the table.
-func (d *draft) sampleRows(c *sqlite.Conn, sv *survey, side *sideWriter) error {
+func (d *Draft) sampleRows(c *sqlite.Conn, sv *layerSurvey, side *sideWriter) error {
 	rd, err := d.reader(c, sv, side)
 	if err != nil {
 		return err
@@ -78,8 +73,8 @@ func (d *draft) sampleRows(c *sqlite.Conn, sv *survey, side *sideWriter) error {
 		return err
 	}
 	last, err := c.One("SELECT max(" + id + ") FROM " + d.table.Quoted())
-	if sv.Count > mostIDs && last-first+1 == int64(sv.Count) {
-		for at := first; at <= last; at += markEvery {
+	if sv.Count > layer.MostIDs && last-first+1 == int64(sv.Count) {
+		for at := first; at <= last; at += layer.MarkEvery {
 			sv.Marks = append(sv.Marks, at)
 		}
 	}
@@ -94,7 +89,7 @@ func (d *draft) sampleRows(c *sqlite.Conn, sv *survey, side *sideWriter) error {
 }
 
 // declaredHold reports whether the sample fits the declared types. It sets what the sample cannot show.
-func (d *draft) declaredHold(sv *survey) bool {
+func (d *Draft) declaredHold(sv *layerSurvey) bool {
 	for _, col := range d.table.Columns {
 		cs := sv.Columns[col.Name]
 		if cs == nil {
@@ -118,7 +113,7 @@ func (d *draft) declaredHold(sv *survey) bool {
 }
 
 // sampleTree completes a survey from the R-tree of the source; nil if the R-tree does not agree with the rows.
-func (d *draft) sampleTree(c *sqlite.Conn, sv *survey, side *sideWriter) (*survey, error) {
+func (d *Draft) sampleTree(c *sqlite.Conn, sv *layerSurvey, side *sideWriter) (*layerSurvey, error) {
 	var ids []int64
 	all := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	err := rtree.Walk(c, d.treeName(), func(x rtree.Cell) error {
@@ -162,7 +157,7 @@ func (d *draft) sampleTree(c *sqlite.Conn, sv *survey, side *sideWriter) (*surve
 
 // findMissing records the rows that the R-tree lacks; ids are those in the R-tree. whole is false if one of them has a
 // geometry.
-func (d *draft) findMissing(c *sqlite.Conn, index *sideIndex, ids []int64) (whole bool, err error) {
+func (d *Draft) findMissing(c *sqlite.Conn, index *sideIndex, ids []int64) (whole bool, err error) {
 	slices.Sort(ids)
 	var missing []int64
 	at := 0
@@ -224,34 +219,4 @@ func widest(b orb.Bound, degree crs.Func, id crs.ID) *orb.Bound {
 		return nil
 	}
 	return &all
-}
-
-// surveyAll creates the full side file after a start with samples, and calls Options.Surveyed.
-func (s *Store) surveyAll(ctx context.Context) error {
-	src, err := file.Inspect(s.path)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	path, m, err := src.Readable(s.options.DataDir, s.options.Unchanging)
-	if err != nil {
-		return err
-	}
-	c, err := openSurvey(path, m)
-	if err != nil {
-		return src.Explain(err)
-	}
-	defer c.Close()
-	c.Interrupt(ctx)
-	var drafts []*draft
-	if _, err = c.FreezeSchema(); err == nil {
-		drafts, _, err = s.drafts(c)
-	}
-	if err == nil {
-		_, err = s.side(ctx, src, c, drafts)
-	}
-	if err == nil {
-		s.options.Surveyed(ctx)
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package gpkg
+package survey
 
 import (
 	"encoding/json"
@@ -23,13 +23,13 @@ const SideVersion = 5
 // A side file contains expensive results about a source: a survey of each layer, an R-tree if the source has none, the
 // rows without geometry, and an index of the words of texts. It belongs to one version of the source, is never
 // modified, and can be deleted at any time.
-type sideFile struct {
+type SideFile struct {
 	path    string
-	surveys map[string]*survey // by table
+	surveys map[string]*layerSurvey // by table
 }
 
 // readSide opens a side file; nil if there is no usable one.
-func readSide(path string) *sideFile {
+func readSide(path string) *SideFile {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func readSide(path string) *sideFile {
 		return nil
 	}
 	defer c.Close()
-	f := &sideFile{path: path}
+	f := &SideFile{path: path}
 	if v, err := c.One("PRAGMA user_version"); err != nil || v != SideVersion {
 		return nil
 	}
@@ -61,7 +61,7 @@ type sideWriter struct {
 	dir     string // directory for sorting; "": the system's
 	at      string // qualifier of the table names for readers: the schema, or a prefix within a register
 	prefix  string // prefix of table names
-	surveys map[string]*survey
+	surveys map[string]*layerSurvey
 }
 
 // newSideWriter creates a side file. SQLite requires that it has the text encoding of the source.
@@ -70,7 +70,7 @@ func newSideWriter(path, encoding string) (*sideWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &sideWriter{c: c, dir: filepath.Dir(path), at: inSide, surveys: map[string]*survey{}}
+	w := &sideWriter{c: c, dir: filepath.Dir(path), at: inSide, surveys: map[string]*layerSurvey{}}
 	for _, sql := range [...]string{
 		"PRAGMA encoding='" + encoding + "'", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF",
 		"PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
@@ -83,7 +83,7 @@ func newSideWriter(path, encoding string) (*sideWriter, error) {
 	return w, nil
 }
 
-func (w *sideWriter) put(layer string, sv *survey) error {
+func (w *sideWriter) put(layer string, sv *layerSurvey) error {
 	body, err := sv.encode()
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ type sideIndex struct {
 }
 
 // index prepares an R-tree for a layer, or verifies that of the source.
-func (w *sideWriter) index(c *sqlite.Conn, d *draft) (*sideIndex, error) {
+func (w *sideWriter) index(c *sqlite.Conn, d *Draft) (*sideIndex, error) {
 	n := strconv.Itoa(d.n)
 	x := &sideIndex{w: w, miss: w.prefix + "nogeom_" + n, close: func() {}}
 	if err := w.c.Exec("DROP TABLE IF EXISTS " + x.miss); err != nil {
@@ -140,7 +140,7 @@ func (w *sideWriter) index(c *sqlite.Conn, d *draft) (*sideIndex, error) {
 var errIndex = errors.New("gpkg: the R-tree is not complete")
 
 // sourceIndex returns the R-tree of the source (OGC 12-128r18, F.3); "" if there is none.
-func sourceIndex(c *sqlite.Conn, d *draft) (string, error) {
+func sourceIndex(c *sqlite.Conn, d *Draft) (string, error) {
 	if d.table.Rowid == "" || d.ownIndex {
 		return "", nil
 	}
@@ -155,7 +155,7 @@ func sourceIndex(c *sqlite.Conn, d *draft) (string, error) {
 }
 
 // treeName returns the name of the R-tree in the source.
-func (d *draft) treeName() string { return "rtree_" + d.table.Name + "_" + d.Geometry }
+func (d *Draft) treeName() string { return "rtree_" + d.table.Name + "_" + d.Geometry }
 
 // verify makes add compare rows, which come in the order of their ids, with the source's R-tree.
 func (x *sideIndex) verify(dir, tree string) error {
@@ -229,8 +229,8 @@ func (x *sideIndex) missing(id int64) error {
 	return x.w.c.Exec("INSERT INTO "+x.miss+" VALUES (?)", id)
 }
 
-// attach attaches the side file to a connection as schema side. f may be nil.
-func (f *sideFile) attach(c *sqlite.Conn) error {
+// Attach attaches the side file to a connection as schema side. f may be nil.
+func (f *SideFile) Attach(c *sqlite.Conn) error {
 	if f == nil {
 		return nil
 	}
@@ -241,17 +241,17 @@ func (f *sideFile) attach(c *sqlite.Conn) error {
 }
 
 // noGeom returns the table of rows without geometry. It does not exist if every row has one.
-func (d *draft) noGeom() string { return d.at + "nogeom_" + strconv.Itoa(d.n) }
+func (d *Draft) noGeom() string { return d.at + "nogeom_" + strconv.Itoa(d.n) }
 
 func surveyTable(prefix string) string {
 	return "CREATE TABLE " + prefix + "survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)"
 }
 
 // readSurveys returns surveys by layer, except those that must be repeated.
-func readSurveys(c *sqlite.Conn, table string) (map[string]*survey, error) {
-	m := map[string]*survey{}
+func readSurveys(c *sqlite.Conn, table string) (map[string]*layerSurvey, error) {
+	m := map[string]*layerSurvey{}
 	err := c.Query("SELECT layer, body FROM "+table, nil, func(r sqlite.Row) error {
-		sv := &survey{}
+		sv := &layerSurvey{}
 		if err := json.Unmarshal([]byte(r.Text(1)), sv); err != nil {
 			return err
 		}
