@@ -40,11 +40,10 @@ var may = map[string]string{
 	"internal/store/sqlq":     "internal/store internal/cql2 internal/cql2/fold internal/geo/crs internal/geo/wkb",
 	"internal/tempfile":       "",
 	"internal/store/gpkg/gpb": "internal/geo/crs internal/geo/wkb",
-	"internal/store/gpkg": "internal/cache internal/cql2 internal/geo/crs internal/geo/relate internal/geo/wkb " +
-		"internal/migrate internal/store internal/store/gpkg/file internal/store/gpkg/gpb " +
-		"internal/store/gpkg/layer internal/store/gpkg/lexicon internal/store/gpkg/moment " +
+	"internal/store/gpkg": "internal/cache internal/cql2 internal/geo/crs internal/geo/relate internal/store " +
+		"internal/store/gpkg/file internal/store/gpkg/gpb internal/store/gpkg/layer internal/store/gpkg/lexicon " +
 		"internal/store/gpkg/rtree internal/store/gpkg/schema internal/store/gpkg/sqlite " +
-		"internal/store/gpkg/survey internal/store/sqlq",
+		"internal/store/gpkg/survey internal/store/gpkg/writer internal/store/sqlq",
 	"internal/store/gpkg/file": "internal/store internal/store/gpkg/sqlite internal/tempfile",
 	"internal/store/gpkg/layer": "internal/cql2 internal/geo/crs internal/store internal/store/gpkg/gpb " +
 		"internal/store/gpkg/moment internal/store/gpkg/sqlite internal/store/sqlq",
@@ -58,6 +57,9 @@ var may = map[string]string{
 		"internal/store/gpkg/file internal/store/gpkg/gpb internal/store/gpkg/layer internal/store/gpkg/moment " +
 		"internal/store/gpkg/rtree internal/store/gpkg/schema internal/store/gpkg/sqlite internal/store/sqlq " +
 		"internal/tempfile",
+	"internal/store/gpkg/writer": "internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate internal/store " +
+		"internal/store/gpkg/file internal/store/gpkg/gpb internal/store/gpkg/moment internal/store/gpkg/rtree " +
+		"internal/store/gpkg/schema internal/store/gpkg/sqlite internal/store/gpkg/survey internal/store/sqlq",
 	"internal/state": "internal/store",
 	"internal/store/postgis": "internal/store/postgis/catalog internal/store/postgis/conn internal/cache " +
 		"internal/store internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb",

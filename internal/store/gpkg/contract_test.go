@@ -13,6 +13,7 @@ import (
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -133,7 +134,7 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 // create writes a GeoPackage.
 func create(t testing.TB, path string, fill func(store.Writer)) {
 	t.Helper()
-	storetest.Write(t, fill)(gpkg.Create(context.Background(), path))
+	storetest.Write(t, fill)(writer.Create(context.Background(), path))
 }
 
 // openStore opens a store and closes it when the test ends.

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -37,7 +38,7 @@ func TestFetchGivesWhatIsAskedInItsOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	})(gpkg.Create(t.Context(), path))
+	})(writer.Create(t.Context(), path))
 	st := storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 	var all []int
 	for i := 1; i <= 5000; i++ {

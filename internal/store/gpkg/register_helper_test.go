@@ -10,7 +10,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/register"
-	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/writer"
 )
 
 func norm(property string) cql2.Expr {
@@ -42,7 +42,7 @@ var manyNamesFile = sync.OnceValues(func() (b []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path, ctx := filepath.Join(dir, "register.gpkg"), context.Background()
-	w, err := gpkg.Create(ctx, path)
+	w, err := writer.Create(ctx, path)
 	if err != nil {
 		return nil, err
 	}

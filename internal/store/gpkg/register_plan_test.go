@@ -14,6 +14,7 @@ import (
 	"grense/internal/register"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -43,7 +44,7 @@ func TestRegisterPlans(t *testing.T) {
 		if err := register.Generate(t.Context(), w, register.Options{Places: registerPlaces, Seed: 1}); err != nil {
 			t.Fatal(err)
 		}
-	})(gpkg.Create(t.Context(), path))
+	})(writer.Create(t.Context(), path))
 	s := openStore(t, path, gpkg.Options{DataDir: t.TempDir()})
 	after := func(property, at string) cql2.Expr {
 		m, err := time.Parse(time.DateOnly, at)

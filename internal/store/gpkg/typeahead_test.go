@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/writer"
 	"grense/internal/store/storetest"
 )
 
@@ -51,7 +52,7 @@ func namesOf(t testing.TB, n int) string {
 				t.Fatal(err)
 			}
 		}
-	})(gpkg.Create(t.Context(), path))
+	})(writer.Create(t.Context(), path))
 	return path
 }
 

@@ -21,6 +21,7 @@ import (
 	"grense/internal/migrate"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/writer"
 )
 
 // points is a small collection.
@@ -104,7 +105,7 @@ func TestWriterWithoutCommitLeavesTheTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := gpkg.Create(context.Background(), path)
+	w, err := writer.Create(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestWriterRemovesWhatACrashLeft(t *testing.T) {
 func TestWriterCancelledCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w, err := gpkg.Create(context.Background(), filepath.Join(dir, "x.gpkg"))
+	w, err := writer.Create(context.Background(), filepath.Join(dir, "x.gpkg"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestWriterCancelledCommit(t *testing.T) {
 
 func TestWriterRefusesValues(t *testing.T) {
 	t.Parallel()
-	w, err := gpkg.Create(context.Background(), filepath.Join(t.TempDir(), "x.gpkg"))
+	w, err := writer.Create(context.Background(), filepath.Join(t.TempDir(), "x.gpkg"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package survey finds the layers of a GeoPackage, reads their rows once, keeps the results in a side file or in the file
-// itself, and opens the layers. It refuses layers that cannot be served, with reasons.
+// Package survey finds the layers of a GeoPackage, reads their rows once, stores the results in a side file or in the
+// file itself, and opens the layers. It refuses layers that cannot be served, with reasons.
 package survey
 
 import (

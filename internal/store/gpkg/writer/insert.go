@@ -1,4 +1,4 @@
-package gpkg
+package writer
 
 import (
 	"context"
