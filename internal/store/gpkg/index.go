@@ -17,9 +17,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
-	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
-	"grense/internal/store/sqlq"
 )
 
 // An index file contains column indexes: a table (v, id) in the order of values for each column that filters or sorts
@@ -28,12 +26,6 @@ import (
 
 // IndexVersion must be increased if the meaning of index files changes; older files are then rebuilt.
 const IndexVersion = "1"
-
-// Values that represent null in a table. They come after all others in its order.
-const (
-	nullLast      = "x''"    // a blob is greater than texts and numbers
-	nullLastFalls = "-9e999" // minus infinity, for descending order; numbers are never infinite
-)
 
 // indexFile is an index file. The name of a table describes its content. It is immutable.
 type indexFile struct {
@@ -76,18 +68,6 @@ type indexes struct {
 	wanted   map[string]indexed
 	never    map[string]bool // tables that do not fit or cannot be built
 	building chan struct{}   // closed when no more tables are wanted; nil: nothing is being built
-}
-
-// indexed describes a table in an index file.
-type indexed struct {
-	l *layer.Layer
-	operand
-	falls bool // descending order, for sorting
-	grams bool // full-text table with trigrams
-}
-
-func (x indexed) name() string {
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%v\x00%v", x.l.ID, x.field.Column, x.folds, x.falls, x.grams)
 }
 
 // newIndexes opens the latest index file for a version of the source, and removes the files for other versions.
@@ -302,28 +282,6 @@ func (x *indexes) fill(r *revision, c, w *sqlite.Conn, name string, t indexed) e
 		err = x.fits(r, w)
 	}
 	return err
-}
-
-// statements returns statements that create a table, insert a value with its id, and read both from the source.
-func (t indexed) statements(table string) (create, insert, query string) {
-	direction, null := "", nullLast
-	if t.falls {
-		direction, null = " DESC", nullLastFalls
-	}
-	value := sqlq.Column(sqlq.SQLite{}, layer.Alias, t.field)
-	for fold := range strings.FieldsSeq(t.folds) {
-		value = "grense_" + fold + "(" + value + ")"
-	}
-	from := ", " + layer.Alias + "." + t.l.Rowid + " FROM " + t.l.SQL.Table + " AS " + layer.Alias
-	if t.grams {
-		return "CREATE VIRTUAL TABLE " + table +
-				" USING fts5(v, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",
-			"INSERT INTO " + table + " (v, rowid) VALUES (?, ?)",
-			"SELECT " + value + from + " WHERE " + value + " IS NOT NULL ORDER BY 2"
-	}
-	return "CREATE TABLE " + table + " (v, id, PRIMARY KEY (v" + direction + ", id)) WITHOUT ROWID",
-		"INSERT INTO " + table + " (v, id) VALUES (?, ?)",
-		"SELECT coalesce(" + value + ", " + null + ")" + from + " ORDER BY 1" + direction + ", 2"
 }
 
 // fits returns errNoRoom if the file exceeds the limit, or no query wants it any more.

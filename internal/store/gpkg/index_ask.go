@@ -6,9 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
-	"unicode/utf8"
 
 	"grense/internal/cql2"
 	"grense/internal/problem"
@@ -114,50 +111,6 @@ func (x *indexSearch) scan(p *probe) error {
 	return err
 }
 
-// operand is a column, possibly folded, in a comparison.
-type operand struct {
-	field *sqlq.Field
-	folds string // names of functions, the innermost first, each followed by a space
-}
-
-func operandOf(l *layer.Layer, e cql2.Expr) (o operand, ok bool) {
-	switch e := e.(type) {
-	case cql2.Prop:
-		o.field = l.SQL.Fields[e.Name]
-		return o, o.field != nil && o.field.Type != cql2.TypeJSON && o.field.Path == nil
-	case cql2.Func:
-		if len(e.Args) != 1 || e.Name != "casei" && e.Name != "accenti" {
-			return o, false
-		}
-		if o, ok = operandOf(l, e.Args[0]); !ok || o.field.Type != cql2.TypeText || strings.Contains(o.folds, e.Name) {
-			return o, false
-		}
-		o.folds += e.Name + " "
-		return o, true
-	}
-	return o, false
-}
-
-// compares reports whether e is a literal that can be compared with the stored values.
-func (o operand) compares(e cql2.Expr) bool {
-	moment := func(t time.Time) bool {
-		year := t.UTC().Year() // other years do not sort as texts
-		return year >= 0 && year <= 9999 && (o.field.Type == cql2.TypeDate || o.field.Type == cql2.TypeTimestamp)
-	}
-	switch x := e.(type) {
-	case cql2.Int, cql2.Number, cql2.Decimal:
-		return cql2.ExactNumberOf(e) != nil && (o.field.Type == cql2.TypeInteger || o.field.Type == cql2.TypeNumber)
-	case cql2.Bool:
-		return o.field.Type == cql2.TypeBool
-	case cql2.Date:
-		return moment(x.T)
-	case cql2.Timestamp:
-		return moment(x.T)
-	}
-	_, isText := sqlq.LiteralText(e)
-	return isText && o.field.Type == cql2.TypeText
-}
-
 // indexTable returns a table that c can read. If it does not exist yet, it returns "" and requests it.
 func (r *revision) indexTable(c *sqlite.Conn, t indexed) string {
 	table := sessionOf(c).index.table(t.name())
@@ -167,97 +120,6 @@ func (r *revision) indexTable(c *sqlite.Conn, t indexed) string {
 		}
 	}
 	return table
-}
-
-// indexedBy returns a description of the table that can serve a predicate; false if there cannot be one, or if an index
-// of the source serves it.
-func indexedBy(l *layer.Layer, e cql2.Expr) (t indexed, ok bool) {
-	t.l = l
-	switch e := e.(type) {
-	case cql2.Compare:
-		left, right := e.L, e.R
-		if t.operand, ok = operandOf(l, left); !ok {
-			t.operand, ok = operandOf(l, right)
-			right = left
-		}
-		ok = ok && e.Op != cql2.Ne && t.compares(right)
-	case cql2.Between:
-		t.operand, ok = operandOf(l, e.X)
-		ok = ok && t.compares(e.Lo) && t.compares(e.Hi)
-	case cql2.In:
-		t.operand, ok = operandOf(l, e.X)
-		ok = ok && len(e.List) > 0 && !slices.ContainsFunc(e.List, func(e cql2.Expr) bool { return !t.compares(e) })
-	case cql2.Like:
-		if t.operand, ok = operandOf(l, e.X); ok {
-			p, whole := likePattern(e)
-			t.grams = p.Prefix == "" && !isShort(p)
-			ok = whole && t.field.Type == cql2.TypeText && (p.Prefix != "" || t.grams || l.Large)
-		}
-	}
-	return t, ok && t.field.IsColumn() && plainCost(l, store.Query{Filter: e}) == store.CostScan
-}
-
-// isShort reports whether an index of texts does not serve a pattern, so that all values have to be tested.
-func isShort(p sqlq.Pattern) bool { return p.Prefix == "" && utf8.RuneCountInString(p.Longest) < 3 }
-
-func isShortLike(e cql2.Expr) bool {
-	like, ok := e.(cql2.Like)
-	if !ok {
-		return false
-	}
-	p, _ := likePattern(like)
-	return isShort(p)
-}
-
-func likePattern(e cql2.Like) (sqlq.Pattern, bool) {
-	text, ok := sqlq.PatternText(e.Pattern)
-	if !ok {
-		return sqlq.Pattern{}, false
-	}
-	return sqlq.SplitPattern(text)
-}
-
-// where returns the condition for rows x of a table that match a predicate, and the column with the row ids; false if
-// SQL cannot express it.
-func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id string, ok bool) {
-	if t.grams {
-		p, _ := likePattern(e.(cql2.Like))
-		all := sqlq.Trigrams(p.Longest)
-		return sqlq.SQL("x."+strings.TrimPrefix(table, "idx.")+" MATCH ?", all), "x.rowid", all != ""
-	}
-	column := *t.field
-	column.Column, column.Normal, column.Collated = "v", "", false
-	if column.Type == cql2.TypeTimestamp && column.Layout == "" {
-		column.Layout = sqlq.StampLayout // the table has the normal form
-	}
-	v := cql2.Prop{Name: "v", Type: column.Type}
-	is := func(e cql2.Expr) bool { _, ok := operandOf(t.l, e); return ok }
-	notNull := "+x.v < " + nullLast // the plus sign keeps SQLite from using this as a search bound
-	switch x := e.(type) {
-	case cql2.Compare:
-		up := x.Op == cql2.Gt || x.Op == cql2.Ge
-		if is(x.L) {
-			x.L = v
-		} else {
-			up = x.Op == cql2.Lt || x.Op == cql2.Le
-			x.R = v
-		}
-		if up { // the only upper bound
-			notNull = "x.v < " + nullLast
-		}
-		e = x
-	case cql2.Between:
-		x.X = v
-		e = x
-	case cql2.In:
-		x.X = v
-		e = x
-	case cql2.Like:
-		x.X = v
-		e = x
-	}
-	f := sqlq.Compile(sqlq.SQLite{}, &sqlq.Source{Table: table, Fields: map[string]*sqlq.Field{"v": &column}}, "x", e)
-	return sqlq.Cat(sqlq.Ident(notNull+" AND ("), f.Where, sqlq.Ident(")")), "x.id", f.Residue == nil
 }
 
 // plainCost returns the cost of a query without an index file.

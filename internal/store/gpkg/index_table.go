@@ -1,6 +1,7 @@
 package gpkg
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
