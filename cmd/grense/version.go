@@ -11,7 +11,7 @@ import (
 	"grense/internal/backup"
 	"grense/internal/source"
 	"grense/internal/state"
-	"grense/internal/store/gpkg"
+	"grense/internal/store/gpkg/index"
 	"grense/internal/store/gpkg/survey"
 	"grense/internal/tile"
 )
@@ -45,7 +45,7 @@ func versionText() string {
 	line("state", state.FileVersion)
 	line("backup", backup.Format)
 	line("side files", survey.SideVersion)
-	line("indexes", gpkg.IndexVersion)
+	line("indexes", index.Version)
 	line("tiles", tile.SideVersion)
 	line("copies", source.CopyVersion)
 	return b.String()

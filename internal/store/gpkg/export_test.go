@@ -89,11 +89,16 @@ func (s *Store) ColumnsAtOnce(few bool) {
 }
 
 // Indexed returns how many tables the index file has.
-func (s *Store) Indexed() int {
-	if f := s.current.Load().indexes.file.Load(); f != nil {
-		return len(f.tables)
-	}
-	return 0
+func (s *Store) Indexed() (n int) {
+	s.current.Load().use(context.Background(), func(c *sqlite.Conn) error {
+		if sessionOf(c).index == nil {
+			return nil
+		}
+		all, err := c.One("SELECT count(*) FROM idx.tables")
+		n = int(all)
+		return err
+	})
+	return n
 }
 
 // Columns returns how many columns have their values in memory.

@@ -37,7 +37,7 @@ func (qu *query) idsCost() store.Cost {
 	if qu.q.Offset/layer.MarkEvery < len(qu.l.Marks) || qu.l.Count <= layer.MostIDs && qu.rev.hasIDs(qu.l) {
 		return store.CostPage
 	}
-	return plainCost(qu.l, qu.q)
+	return qu.l.Cost(qu.q)
 }
 
 // byIDs fills the page from the ids in memory.

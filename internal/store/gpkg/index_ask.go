@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/problem"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/index"
 	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/sqlq"
@@ -64,7 +65,7 @@ const maxParts = 64
 // leaf returns the probe for a single predicate.
 func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	l := x.qu.l
-	t, is := indexedBy(l, e)
+	t, is := index.For(l, e)
 	if !is {
 		return p, false, nil
 	}
@@ -72,13 +73,13 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	if table == "" {
 		return p, false, nil
 	}
-	where, id, ok := t.where(table, e)
+	where, id, ok := t.Where(table, e)
 	if !ok {
 		return p, false, nil
 	}
 	from := sqlq.Cat(sqlq.Ident(" FROM "+table+" AS x WHERE "), where)
-	p.ids, p.exact = []sqlq.Fragment{sqlq.Cat(sqlq.Ident("SELECT "+id), from)}, !t.grams
-	if isShortLike(e) {
+	p.ids, p.exact = []sqlq.Fragment{sqlq.Cat(sqlq.Ident("SELECT "+id), from)}, t.Exact()
+	if index.IsShortLike(e) {
 		err := x.scan(&p)
 		return p, err == nil, err
 	}
@@ -111,20 +112,15 @@ func (x *indexSearch) scan(p *probe) error {
 	return err
 }
 
-// indexTable returns a table that c can read. If it does not exist yet, it returns "" and requests it.
-func (r *revision) indexTable(c *sqlite.Conn, t indexed) string {
-	table := sessionOf(c).index.table(t.name())
+// index.tableName returns a table that c can read. If it does not exist yet, it returns "" and requests it.
+func (r *revision) indexTable(c *sqlite.Conn, t index.Table) string {
+	table := sessionOf(c).index.Table(t)
 	if table == "" {
-		if ended := r.indexes.want(r, t); r.memory.limits.wait && ended != nil {
+		if ended := r.indexes.Want(t); r.memory.limits.wait && ended != nil {
 			<-ended
 		}
 	}
 	return table
-}
-
-// plainCost returns the cost of a query without an index file.
-func plainCost(l *layer.Layer, q store.Query) store.Cost {
-	return sqlq.Cost(sqlq.SQLite{}, l.SQL, l.Key.Column, q)
 }
 
 // isByIndex reports whether the index file may serve a part of the filter.
@@ -136,7 +132,7 @@ func (qu *query) isByIndex() bool {
 // isIndexed reports whether the index file may have columns of the layer.
 func (qu *query) isIndexed() bool {
 	return qu.q.Rank == nil && qu.all == nil && qu.l.Count >= qu.rev.memory.limits.from &&
-		!qu.l.View && qu.l.Rowid != "" && qu.rev.indexes.limit > 0 && qu.rev.catalog.Survey == nil
+		!qu.l.View && qu.l.Rowid != "" && qu.rev.indexes.Enabled() && qu.rev.catalog.Survey == nil
 }
 
 // mayFind reports whether indexSearch.find would find a probe if all tables existed.
@@ -149,7 +145,7 @@ func mayFind(l *layer.Layer, e cql2.Expr) bool {
 			return !mayFind(l, e)
 		})
 	}
-	_, ok := indexedBy(l, e)
+	_, ok := index.For(l, e)
 	return ok
 }
 
@@ -182,7 +178,7 @@ func (qu *query) byIndex(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 		near = nearRows
 	}
 	if n := qu.pageEnd(found.count); n < near/2 &&
-		plainCost(qu.l, store.Query{Filter: qu.q.Filter}) == store.CostScan {
+		qu.l.Cost(store.Query{Filter: qu.q.Filter}) == store.CostScan {
 		w := *qu
 		w.near = min(nearTimes*n, near)
 		if qu.filled, err = w.walk(ctx, c, p); err != nil {
@@ -278,7 +274,7 @@ func (qu *query) bound(c *sqlite.Conn, back bool) (id any, err error) {
 
 // indexCost is the cost of a query if the index file has the tables that it needs.
 func (qu *query) indexCost() store.Cost {
-	cost := plainCost(qu.l, qu.q)
+	cost := qu.l.Cost(qu.q)
 	if cost == store.CostScan && qu.hasIndex(qu.q.Filter) {
 		return store.CostIndexed
 	}
@@ -293,8 +289,8 @@ func (qu *query) hasIndex(e cql2.Expr) bool {
 	case cql2.Or:
 		return len(e) > 0 && !slices.ContainsFunc(e, func(e cql2.Expr) bool { return !qu.hasIndex(e) })
 	}
-	t, ok := indexedBy(qu.l, e)
-	if !ok || isShortLike(e) || qu.rev.indexes.file.Load().table(t.name()) == "" {
+	t, ok := index.For(qu.l, e)
+	if !ok || index.IsShortLike(e) || !qu.rev.indexes.Has(t) {
 		return false
 	}
 	most := qu.most()
@@ -309,13 +305,12 @@ func partKey(qu *query, e cql2.Expr, most int) countKey {
 }
 
 // orderOf returns the table for the order of the query; ok is false if there cannot be one.
-func (qu *query) orderOf() (t indexed, ok bool) {
+func (qu *query) orderOf() (t index.Table, ok bool) {
 	by := qu.q.SortBy
 	if len(by) != 1 || by[0].Norwegian {
 		return t, false
 	}
-	t.l, t.field, t.falls = qu.l, qu.l.SQL.Fields[by[0].Property], by[0].Desc
-	return t, t.field.IsColumn()
+	return index.ForOrder(qu.l, by[0])
 }
 
 // isByOrder reports whether a table of the index file may give all rows in the requested order.
@@ -325,12 +320,12 @@ func (qu *query) isByOrder() bool {
 		return false
 	}
 	_, ok := qu.orderOf()
-	return ok && plainCost(qu.l, store.Query{SortBy: q.SortBy}) == store.CostScan
+	return ok && qu.l.Cost(store.Query{SortBy: q.SortBy}) == store.CostScan
 }
 
 func (qu *query) orderCost() store.Cost {
-	cost := plainCost(qu.l, qu.q)
-	if t, _ := qu.orderOf(); qu.q.Offset == 0 && qu.rev.indexes.file.Load().table(t.name()) != "" {
+	cost := qu.l.Cost(qu.q)
+	if t, _ := qu.orderOf(); qu.q.Offset == 0 && qu.rev.indexes.Has(t) {
 		return store.CostIndexed
 	}
 	return cost
@@ -344,7 +339,7 @@ func (qu *query) byOrder(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 	}
 	t, _ := qu.orderOf()
 	table := qu.rev.indexTable(c, t)
-	if table == "" && qu.l.Large && qu.rev.indexes.isComing(t) {
+	if table == "" && qu.l.Large && qu.rev.indexes.IsComing(t) {
 		return false, problem.New(problem.Busy, nil, "The collection %s is being sorted by %s for the first time. "+
 			"Try again after the seconds in Retry-After, or leave out sortby.", qu.l.ID, qu.q.SortBy[0].Property)
 	}
@@ -353,10 +348,11 @@ func (qu *query) byOrder(ctx context.Context, c *sqlite.Conn, p *store.Page) (bo
 	}
 	by := *qu
 	by.sorted, by.table = "1", table
-	by.keys = []sqlq.Key{{Expr: sqlq.Ident(layer.Alias + ".v"), Desc: t.falls}, {Expr: sqlq.Ident(layer.Alias + ".id")}}
+	by.keys = []sqlq.Key{{Expr: sqlq.Ident(layer.Alias + ".v"), Desc: qu.q.SortBy[0].Desc},
+		{Expr: sqlq.Ident(layer.Alias + ".id")}}
 	if !qu.l.Keyed {
 		by.sorted, by.table = layer.Alias+"."+qu.l.Rowid+" = o.id", table+" AS o CROSS JOIN "+qu.l.SQL.Table
-		by.keys = append([]sqlq.Key{{Expr: sqlq.Ident("o.v"), Desc: t.falls}}, qu.keys[1:]...)
+		by.keys = append([]sqlq.Key{{Expr: sqlq.Ident("o.v"), Desc: qu.q.SortBy[0].Desc}}, qu.keys[1:]...)
 	}
 	return by.bySQL(ctx, c, p)
 }

@@ -16,6 +16,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
+	"grense/internal/store/gpkg/index"
 	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/gpkg/survey"
@@ -228,8 +229,9 @@ func (s *Store) loadFrom(ctx context.Context, src file.File, f *openedFile) (*re
 	}
 	r.signed, r.records = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version)
 	r.memory = newMemory(s)
-	r.indexes = newIndexes(s.options.DataDir, src, r.catalog.Version, s.options.Index)
-	r.pool.Ready = r.indexes.attach
+	r.indexes = index.Open(s.options.DataDir, src, r.catalog.Version, s.options.Index,
+		index.Source{Use: r.use, Keep: r.keep, Wanted: r.isWanted})
+	r.pool.Ready = r.attachIndex
 	if now, ok := file.StampOf(f.path); ok && now.Same(f.stamp) && file.IsLocal(f.path) {
 		r.opened = f.stamp
 	}

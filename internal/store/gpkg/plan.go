@@ -7,7 +7,6 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/gpkg/sqlite"
-	"grense/internal/store/sqlq"
 )
 
 // strategy is one way to answer a query.
@@ -106,7 +105,7 @@ func (qu *query) cost() store.Cost {
 			return w.cost(qu)
 		}
 	}
-	return sqlq.Cost(sqlq.SQLite{}, qu.l.SQL, qu.l.Key.Column, qu.q)
+	return qu.l.Cost(qu.q)
 }
 
 // Explain runs a query and returns its plan.

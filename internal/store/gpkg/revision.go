@@ -10,6 +10,7 @@ import (
 
 	"grense/internal/store"
 	"grense/internal/store/gpkg/file"
+	"grense/internal/store/gpkg/index"
 	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
 	"grense/internal/store/gpkg/survey"
@@ -41,7 +42,7 @@ type revision struct {
 
 	memory  *memory
 	records recordsHome
-	indexes *indexes
+	indexes *index.Files
 }
 
 func (r *revision) take() bool {
@@ -60,6 +61,25 @@ func (r *revision) release() {
 	if r.refs.Add(-1) == 0 {
 		r.drained()
 	}
+}
+
+// keep keeps the revision open while a file is built from it; false if it is closed.
+func (r *revision) keep() (done func(), ok bool) {
+	if !r.take() {
+		return nil, false
+	}
+	made := r.memory.columns.Make()
+	return func() { r.release(); made() }, true
+}
+
+// isWanted reports whether others use the revision besides the caller, who keeps it.
+func (r *revision) isWanted() bool { return r.refs.Load() > 1 }
+
+// attachIndex attaches the current index file to a connection.
+func (r *revision) attachIndex(c *sqlite.Conn) (err error) {
+	s := sessionOf(c)
+	s.index, err = r.indexes.Attach(c, s.index)
+	return err
 }
 
 // use runs fn with a connection of the pool or, within Hold, with the held one.

@@ -226,7 +226,7 @@ func (r *revision) spellings(l *layer.Layer, part spelledPart) *lexicon.Spelling
 // makeSpellings builds the index of a part and caches it.
 func (r *revision) makeSpellings(part spelledPart) error {
 	room := int(r.memory.typeAhead.Room())
-	wanted := func() bool { return r.refs.Load() > 1 } // 1 is the reference of build
+	wanted := r.isWanted
 	m := lexicon.NewBuilder(part.Table, room, wanted)
 	err := r.use(context.Background(), func(c *sqlite.Conn) error {
 		if same, err := c.Unchanged(); err != nil || !same {

@@ -32,7 +32,7 @@ func (r *revision) ahead(l *layer.Layer) *lexicon.Beginnings {
 // makeAhead builds the table of a layer.
 func (r *revision) makeAhead(l *layer.Layer) error {
 	room := int(r.memory.typeAhead.Room())
-	wanted := func() bool { return r.refs.Load() > 1 } // 1 is the reference of build
+	wanted := r.isWanted
 	t := &lexicon.Beginnings{}
 	err := r.use(context.Background(), func(c *sqlite.Conn) error {
 		return t.Read(c, l.SQL.Words, room, wanted)

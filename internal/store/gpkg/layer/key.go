@@ -122,6 +122,11 @@ func (l *Layer) isID(alias string) string {
 	return b.String()
 }
 
+// Cost returns the class of a query that SQLite answers from the file alone.
+func (l *Layer) Cost(q store.Query) store.Cost {
+	return sqlq.Cost(sqlq.SQLite{}, l.SQL, l.Key.Column, q)
+}
+
 func sortExpr(f *sqlq.Field) string {
 	e := sqlq.Column(sqlq.SQLite{}, Alias, f)
 	if f.Type == cql2.TypeText {

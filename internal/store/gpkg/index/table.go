@@ -1,4 +1,4 @@
-package gpkg
+package index
 
 import (
 	"fmt"
@@ -57,9 +57,9 @@ func (o operand) compares(e cql2.Expr) bool {
 	return isText && o.field.Type == cql2.TypeText
 }
 
-// indexedBy returns a description of the table that can serve a predicate; false if there cannot be one, or if an index
+// For returns a description of the table that can serve a predicate; false if there cannot be one, or if an index
 // of the source serves it.
-func indexedBy(l *layer.Layer, e cql2.Expr) (t indexed, ok bool) {
+func For(l *layer.Layer, e cql2.Expr) (t Table, ok bool) {
 	t.l = l
 	switch e := e.(type) {
 	case cql2.Compare:
@@ -82,13 +82,14 @@ func indexedBy(l *layer.Layer, e cql2.Expr) (t indexed, ok bool) {
 			ok = whole && t.field.Type == cql2.TypeText && (p.Prefix != "" || t.grams || l.Large)
 		}
 	}
-	return t, ok && t.field.IsColumn() && plainCost(l, store.Query{Filter: e}) == store.CostScan
+	return t, ok && t.field.IsColumn() && l.Cost(store.Query{Filter: e}) == store.CostScan
 }
 
 // isShort reports whether an index of texts does not serve a pattern, so that all values have to be tested.
 func isShort(p sqlq.Pattern) bool { return p.Prefix == "" && utf8.RuneCountInString(p.Longest) < 3 }
 
-func isShortLike(e cql2.Expr) bool {
+// IsShortLike reports whether a predicate is a LIKE for which all values of a table have to be tested.
+func IsShortLike(e cql2.Expr) bool {
 	like, ok := e.(cql2.Like)
 	if !ok {
 		return false
@@ -105,9 +106,9 @@ func likePattern(e cql2.Like) (sqlq.Pattern, bool) {
 	return sqlq.SplitPattern(text)
 }
 
-// where returns the condition for rows x of a table that match a predicate, and the column with the row ids; false if
+// Where returns the condition for rows x of a table that match a predicate, and the column with the row ids; false if
 // SQL cannot express it.
-func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id string, ok bool) {
+func (t Table) Where(table string, e cql2.Expr) (where sqlq.Fragment, id string, ok bool) {
 	if t.grams {
 		p, _ := likePattern(e.(cql2.Like))
 		all := sqlq.Trigrams(p.Longest)
@@ -154,20 +155,29 @@ const (
 	nullLastFalls = "-9e999" // minus infinity, for descending order; numbers are never infinite
 )
 
-// indexed describes a table in an index file.
-type indexed struct {
+// Table describes a table in an index file.
+type Table struct {
 	l *layer.Layer
 	operand
 	falls bool // descending order, for sorting
 	grams bool // full-text table with trigrams
 }
 
-func (x indexed) name() string {
+func (x Table) name() string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%v\x00%v", x.l.ID, x.field.Column, x.folds, x.falls, x.grams)
 }
 
+// ForOrder returns a description of the table for an order by a property; false if there cannot be one.
+func ForOrder(l *layer.Layer, by store.Sort) (t Table, ok bool) {
+	t.l, t.field, t.falls = l, l.SQL.Fields[by.Property], by.Desc
+	return t, t.field.IsColumn()
+}
+
+// Exact reports whether all rows that the table selects match; otherwise they only include all matches.
+func (t Table) Exact() bool { return !t.grams }
+
 // statements returns statements that create a table, insert a value with its id, and read both from the source.
-func (t indexed) statements(table string) (create, insert, query string) {
+func (t Table) statements(table string) (create, insert, query string) {
 	direction, null := "", nullLast
 	if t.falls {
 		direction, null = " DESC", nullLastFalls
