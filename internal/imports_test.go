@@ -41,9 +41,11 @@ var may = map[string]string{
 	"internal/tempfile":       "",
 	"internal/store/gpkg/gpb": "internal/geo/crs internal/geo/wkb",
 	"internal/store/gpkg": "internal/cache internal/cql2 internal/geo/crs internal/geo/relate internal/store " +
-		"internal/store/gpkg/file internal/store/gpkg/gpb internal/store/gpkg/index internal/store/gpkg/layer " +
-		"internal/store/gpkg/lexicon internal/store/gpkg/rtree internal/store/gpkg/schema " +
+		"internal/store/gpkg/envelope internal/store/gpkg/file internal/store/gpkg/gpb internal/store/gpkg/index " +
+		"internal/store/gpkg/layer internal/store/gpkg/lexicon internal/store/gpkg/schema " +
 		"internal/store/gpkg/sqlite internal/store/gpkg/survey internal/store/gpkg/writer internal/store/sqlq",
+	"internal/store/gpkg/envelope": "internal/cql2 internal/store/gpkg/layer internal/store/gpkg/rtree " +
+		"internal/store/gpkg/sqlite",
 	"internal/store/gpkg/file": "internal/store internal/store/gpkg/sqlite internal/tempfile",
 	"internal/store/gpkg/index": "internal/cql2 internal/store internal/store/gpkg/file internal/store/gpkg/layer " +
 		"internal/store/gpkg/sqlite internal/store/sqlq",

@@ -31,7 +31,7 @@ type tableKey struct {
 // memory that is left.
 type memory struct {
 	typeAhead *tableCache // *lexicon.Beginnings and *spellings; they do not evict each other
-	columns   *tableCache // *placeTable and *records
+	columns   *tableCache // *envelope.Table and *records
 	limits    limits
 
 	mu       sync.Mutex

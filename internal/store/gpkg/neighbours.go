@@ -68,15 +68,15 @@ func (r *revision) neighboursInMemory(l *layer.Layer, id string) (at store.Row, 
 	if ids == nil {
 		return at, "", "", false
 	}
-	place, ok := ids.place(key)
+	place, ok := ids.Place(key)
 	if !ok {
 		return at, "", "", false
 	}
 	if place > 0 {
-		prev = ids.text(uint32(place - 1))
+		prev = ids.Text(uint32(place - 1))
 	}
-	if place+1 < ids.len() {
-		next = ids.text(uint32(place + 1))
+	if place+1 < ids.Len() {
+		next = ids.Text(uint32(place + 1))
 	}
 	return store.Row{ID: id, Rev: r.rev}, prev, next, true
 }

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/relate"
+	"grense/internal/store/gpkg/envelope"
 	"grense/internal/store/gpkg/gpb"
 	"grense/internal/store/gpkg/layer"
 	"grense/internal/store/gpkg/sqlite"
@@ -22,7 +23,7 @@ type candidates struct {
 	l       *layer.Layer
 	matcher *cql2.Matcher
 	rec     placeRecord
-	places  *placeTable
+	places  *envelope.Table
 	tested  int
 	turn    time.Time
 }
@@ -60,9 +61,9 @@ func isPlace(l *layer.Layer, e cql2.Expr) bool {
 }
 
 // holds reports whether a row matches.
-func (s *candidates) holds(ctx context.Context, x entry) (bool, error) {
-	if x.t != cql2.Null {
-		return x.t == cql2.True, nil
+func (s *candidates) holds(ctx context.Context, x envelope.Entry) (bool, error) {
+	if x.Truth != cql2.Null {
+		return x.Truth == cql2.True, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -70,7 +71,7 @@ func (s *candidates) holds(ctx context.Context, x entry) (bool, error) {
 	if s.tested++; s.tested%sqlite.RowsPerSlice == 0 {
 		s.turn = sqlite.YieldAfter(s.turn)
 	}
-	s.rec.id, s.rec.read = s.places.rowid(x.id), false
+	s.rec.id, s.rec.read = s.places.Rowid(x.Place), false
 	t, err := s.matcher.Eval(&s.rec)
 	return t == cql2.True, err
 }
@@ -228,10 +229,10 @@ func (h *hints) read(c *sqlite.Conn) (bool, error) {
 	if t == nil {
 		return false, nil
 	}
-	rows, ok := t.find(reachOf(nil, 0), maxHints, h.bounds)
+	rows, ok := t.Find(reachOf(nil, 0), maxHints, h.bounds)
 	h.sure = make(map[int64]cql2.Truth, len(rows))
 	for _, x := range rows {
-		h.sure[t.rowid(x.id)] = x.t
+		h.sure[t.Rowid(x.Place)] = x.Truth
 	}
 	return ok, nil
 }

@@ -1,15 +1,13 @@
 package gpkg
 
 import (
-	"container/heap"
 	"context"
 	"math"
 	"slices"
 
-	"github.com/paulmach/orb"
-
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/gpkg/envelope"
 	"grense/internal/store/gpkg/sqlite"
 )
 
@@ -20,119 +18,21 @@ const (
 	mostTested = 400
 )
 
-// firstPlaces returns the rows that may match in ascending or descending order of ids. It visits only boxes that may
-// contain the next row.
-type firstPlaces struct {
-	*placeTable
-	test  *cql2.Bounds
-	reach orb.Bound
-	from  int64 // first place to return
-	back  bool
-	none  []uint32 // remaining rows without geometry, if these match, in the direction
-	nodes []placeNode
-}
-
-// placeNode is an entry of the heap: a box of a tier, a row (tier -1), or a row without geometry (tier -2).
-type placeNode struct {
-	next int64 // first place in it, in the direction
-	tier int
-	at   int
-	t    cql2.Truth
-}
-
-func (f *firstPlaces) Len() int { return len(f.nodes) }
-func (f *firstPlaces) Less(i, j int) bool {
-	if f.back {
-		i, j = j, i
-	}
-	return f.nodes[i].next < f.nodes[j].next
-}
-func (f *firstPlaces) Swap(i, j int) { f.nodes[i], f.nodes[j] = f.nodes[j], f.nodes[i] }
-func (f *firstPlaces) Push(x any)    { f.nodes = append(f.nodes, x.(placeNode)) }
-func (f *firstPlaces) Pop() any {
-	last := f.nodes[len(f.nodes)-1]
-	f.nodes = f.nodes[:len(f.nodes)-1]
-	return last
-}
-
-// begin adds the top tier to the heap. matchesNone means that rows without geometry match.
-func (f *firstPlaces) begin(matchesNone bool) {
-	if matchesNone {
-		at, on := slices.BinarySearch(f.placeTable.none, uint32(max(f.from, 0)))
-		if f.none = f.placeTable.none[at:]; f.back {
-			if on {
-				at++
-			}
-			f.none = slices.Clone(f.placeTable.none[:at])
-			slices.Reverse(f.none)
-		}
-		f.nextNone()
-	}
-	if top := len(f.tiers) - 2; top >= 0 {
-		f.open(top, f.tiers[top], f.tiers[top+1], cql2.Null)
-	}
-}
-
-func (f *firstPlaces) nextNone() {
-	if len(f.none) > 0 && f.from >= 0 {
-		heap.Push(f, placeNode{next: int64(f.none[0]), tier: -2, t: cql2.True})
-		f.none = f.none[1:]
-	}
-}
-
-// open adds boxes of a tier to the heap; known is what is known about all of them.
-func (f *firstPlaces) open(tier, from, to int, known cql2.Truth) {
-	w := placeSearch{placeTable: f.placeTable, test: f.test, reach: f.reach}
-	for i := from; i < to; i++ {
-		low, high := f.span(tier, i)
-		if f.back && low > f.from || !f.back && high < f.from {
-			continue
-		}
-		if t := w.look(tier, i, known); t != cql2.False {
-			n := placeNode{next: max(low, f.from), tier: tier, at: i, t: t}
-			if f.back {
-				n.next = min(high, f.from)
-			}
-			if tier == 0 {
-				n.tier = -1
-			}
-			heap.Push(f, n)
-		}
-	}
-}
-
-// next returns the next row; false if there is none.
-func (f *firstPlaces) next() (entry, bool) {
-	for len(f.nodes) > 0 {
-		n := heap.Pop(f).(placeNode)
-		switch {
-		case n.tier == -2:
-			f.nextNone()
-			return entry{n.next, n.t}, true
-		case n.tier < 0:
-			return entry{n.next, n.t}, true
-		}
-		first := f.tiers[n.tier-1] + (n.at-f.tiers[n.tier])*placeFan
-		f.open(n.tier-1, first, min(first+placeFan, f.tiers[n.tier]), n.t)
-	}
-	return entry{}, false
-}
-
 // nextMatch returns the place of the next row that matches; false if there is none.
-func (s *candidates) nextMatch(ctx context.Context, f *firstPlaces) (int64, bool, error) {
+func (s *candidates) nextMatch(ctx context.Context, f *envelope.Walk) (int64, bool, error) {
 	for {
-		x, ok := f.next()
+		x, ok := f.Next()
 		if !ok {
 			return 0, false, nil
 		}
 		if is, err := s.holds(ctx, x); is || err != nil {
-			return x.id, is, err
+			return x.Place, is, err
 		}
 	}
 }
 
 // byFirst fills a page from the envelopes; false if they decide nothing of the filter.
-func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *store.Page) (bool, error) {
+func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *envelope.Table, p *store.Page) (bool, error) {
 	g, q := qu.l.SQL.Geometry, &qu.q
 	test := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
 	if test == nil {
@@ -140,7 +40,7 @@ func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *
 	}
 	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(q.Filter), places: t, rec: newPlaceRecord(ctx, c, qu)}
 	none := false
-	if len(t.none) > 0 {
+	if t.Missing() > 0 {
 		var err error
 		if none, err = s.takesMissing(); err != nil {
 			return false, err
@@ -148,7 +48,7 @@ func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *
 	}
 	start, back := int64(0), qu.place != nil && qu.place.Back
 	if qu.place != nil {
-		at, on := t.ids.place(qu.values[len(qu.values)-1])
+		at, on := t.IDs.Place(qu.values[len(qu.values)-1])
 		if start = int64(at); on && !back {
 			start++
 		}
@@ -156,10 +56,8 @@ func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *
 			start--
 		}
 	}
-	walk := func(from int64, back bool) *firstPlaces {
-		f := &firstPlaces{placeTable: t, test: test, reach: qu.reach, from: from, back: back}
-		f.begin(none)
-		return f
+	walk := func(from int64, back bool) *envelope.Walk {
+		return t.Walk(test, qu.reach, from, back, none)
 	}
 	skip, more := max(q.Offset, 0), false
 	for f := walk(start, back); q.Limit > 0; {
@@ -177,7 +75,7 @@ func (qu *query) byFirst(ctx context.Context, c *sqlite.Conn, t *placeTable, p *
 		if more = len(p.Rows) == q.Limit; more {
 			break
 		}
-		p.Rows = append(p.Rows, store.Row{ID: t.ids.text(uint32(place)), Rev: qu.now})
+		p.Rows = append(p.Rows, store.Row{ID: t.IDs.Text(uint32(place)), Rev: qu.now})
 	}
 	if len(p.Rows) > 0 {
 		before := q.Offset > 0
@@ -223,16 +121,15 @@ func (s *candidates) count(ctx context.Context, qu *query, test *cql2.Bounds, no
 	if qu.cheap {
 		most = mostTested
 	}
-	w := placeSearch{placeTable: t, test: test, reach: qu.reach, most: most, counts: true}
-	if top := len(t.tiers) - 2; top >= 0 && !w.boxes(top, t.tiers[top], t.tiers[top+1], cql2.Null) {
+	n, rest, few := t.Count(qu.reach, most, test)
+	if !few {
 		return -1, nil
 	}
-	n := w.sure
 	if none {
-		n += len(t.none)
+		n += t.Missing()
 	}
-	for i := range w.rows {
-		ok, err := s.holds(ctx, w.rows[i])
+	for i := range rest {
+		ok, err := s.holds(ctx, rest[i])
 		if err != nil {
 			return 0, err
 		}

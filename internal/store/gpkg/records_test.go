@@ -129,7 +129,7 @@ func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 		t.Errorf("records of a former state are left: %v", left)
 	}
 	rows := someRows(t, packed, r, "skrivemaate")
-	want, err := fetched(t, plain, "skrivemaate", store.Current(rowIDs(rows)...), w)
+	want, err := fetched(t, plain, "skrivemaate", store.Current(IDs(rows)...), w)
 	got, err2 := fetched(t, packed, "skrivemaate", rows, w)
 	if now := recordFiles(t, dir); err != nil || err2 != nil || !slices.Equal(got, want) || len(now) > 1 ||
 		len(now) == 1 && slices.Contains(old, now[0]) {
@@ -137,7 +137,7 @@ func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-func rowIDs(rows []store.Row) (ids []string) {
+func IDs(rows []store.Row) (ids []string) {
 	for _, x := range rows {
 		ids = append(ids, x.ID)
 	}
