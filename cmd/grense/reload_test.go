@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -188,5 +189,36 @@ func TestReloadChangesTheLevelOfTheLogAndWhatItHasOfRequests(t *testing.T) {
 	}
 	if strings.Contains(log, "need a restart") {
 		t.Errorf("the level needs a restart:\n%s", log)
+	}
+}
+
+func TestReloadKeepsOldDataOnABrokenFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := demoCopy(t, dir)
+	r := serve(t, dir, src, "--auth", "open")
+	_, before := r.get(t, "/collections/fylker/items?f=csv", "")
+	good := filepath.Join(dir, "good")
+	if err := os.Rename(src, good); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, src, strings.Repeat("no GeoPackage ", 1000))
+	r.hup(t, "reload failed; the data from before are still served")
+	code, after := r.get(t, "/collections/fylker/items?f=csv", "")
+	if code != http.StatusOK || after != before || len(before) < 100 {
+		t.Errorf("after a failed reload: %d, the same data: %v", code, after == before)
+	}
+	if code, body := r.get(t, "/readyz", ""); code != http.StatusOK || !strings.Contains(body, "reload") {
+		t.Errorf("/readyz: %d %q", code, body)
+	}
+	if err := os.Rename(good, src); err != nil {
+		t.Fatal(err)
+	}
+	r.hup(t, "msg=reloaded")
+	if code, body := r.get(t, "/readyz", ""); code != http.StatusOK || strings.Contains(body, "reload") {
+		t.Errorf("/readyz after the cure: %d %q", code, body)
+	}
+	if code, after := r.get(t, "/collections/fylker/items?f=csv", ""); code != http.StatusOK || after != before {
+		t.Errorf("after the cure: %d, the same data: %v", code, after == before)
 	}
 }

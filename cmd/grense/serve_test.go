@@ -195,37 +195,6 @@ collections:
 	}
 }
 
-func TestReloadKeepsOldDataOnABrokenFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	src := demoCopy(t, dir)
-	r := serve(t, dir, src, "--auth", "open")
-	_, before := r.get(t, "/collections/fylker/items?f=csv", "")
-	good := filepath.Join(dir, "good")
-	if err := os.Rename(src, good); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, src, strings.Repeat("no GeoPackage ", 1000))
-	r.hup(t, "reload failed; the data from before are still served")
-	code, after := r.get(t, "/collections/fylker/items?f=csv", "")
-	if code != http.StatusOK || after != before || len(before) < 100 {
-		t.Errorf("after a failed reload: %d, the same data: %v", code, after == before)
-	}
-	if code, body := r.get(t, "/readyz", ""); code != http.StatusOK || !strings.Contains(body, "reload") {
-		t.Errorf("/readyz: %d %q", code, body)
-	}
-	if err := os.Rename(good, src); err != nil {
-		t.Fatal(err)
-	}
-	r.hup(t, "msg=reloaded")
-	if code, body := r.get(t, "/readyz", ""); code != http.StatusOK || strings.Contains(body, "reload") {
-		t.Errorf("/readyz after the cure: %d %q", code, body)
-	}
-	if code, after := r.get(t, "/collections/fylker/items?f=csv", ""); code != http.StatusOK || after != before {
-		t.Errorf("after the cure: %d, the same data: %v", code, after == before)
-	}
-}
-
 // TestAnUnchangingFileIsSwappedWhole: another file in its place is served after SIGHUP, and one with a
 // journal beside it is not.
 func TestAnUnchangingFileIsSwappedWhole(t *testing.T) {

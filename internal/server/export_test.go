@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/server/limit"
 	"grense/internal/server/media"
+	"grense/internal/server/queryable"
 )
 
 // Meter makes the server charge requests from this machine without refusing any. charged returns the cost since its
@@ -105,8 +106,8 @@ func (s *Kit) TilesReady() bool {
 	return true
 }
 
-// ReadParameters reads a value into every parameter of every route. It returns the parameters that panic or accept an
-// invalid value, and the number of parameters.
+// ReadParameters reads a value into every parameter of every route. It returns the parameters that panic, accept an
+// invalid value, or would also filter by a property of their name, and the number of parameters.
 func (s *Kit) ReadParameters(value string) (faults []string, n int) {
 	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, rt := range s.routes {
@@ -121,6 +122,9 @@ func (s *Kit) ReadParameters(value string) (faults []string, n int) {
 		}
 		for _, p := range rt.Params {
 			n++
+			if rt.Fields && !queryable.Reserved[p.Name] {
+				add("%q: queryable.Reserved lacks the parameter %s", rt.Path, p.Name)
+			}
 			func() {
 				defer func() {
 					if x := recover(); x != nil {

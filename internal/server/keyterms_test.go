@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -93,40 +92,4 @@ func TestAKeyServesItsScopesAndOriginsOnly(t *testing.T) {
 		t.Errorf("%s", page.Body)
 	}
 	a.get("/collections/fylker/items", "X-API-Key", a.key).wants(200)
-}
-
-// TestAKeyHasItsOwnRateAndQuota, whatever the others have.
-func TestAKeyHasItsOwnRateAndQuota(t *testing.T) {
-	t.Parallel()
-	a := keyed(t)
-	slow, few := a.keyWith(state.Terms{Rate: 1}), a.keyWith(state.Terms{Quota: 5, Rate: 1000})
-	const items = "/collections/kommuner/items?limit=1"
-	get := func(key string) answer { return a.get(items, "X-API-Key", key) }
-	if got := get(slow).wants(200).Header.Get("RateLimit-Policy"); got != `"default";q=10;w=10` {
-		t.Errorf("RateLimit-Policy %q", got)
-	}
-	if got := get(a.key).wants(200).Header.Get("RateLimit-Policy"); got != "" {
-		t.Errorf("RateLimit-Policy %q", got)
-	}
-	r := get(few).wants(200)
-	if got := r.Header.Get("RateLimit-Policy"); got != `"default";q=10000;w=10, "day";q=5;w=86400` {
-		t.Errorf("RateLimit-Policy %q", got)
-	}
-	if got := r.Header.Get("RateLimit"); !strings.Contains(got, `"day";r=`) {
-		t.Errorf("RateLimit %q", got)
-	}
-	for range 5 {
-		r = get(few)
-	}
-	if p := r.wants(http.StatusTooManyRequests).json(); !strings.Contains(p["detail"].(string), "5 units of today") {
-		t.Errorf("%v", p)
-	}
-	get(a.key).wants(200)
-	other := a.keyWith(state.Terms{}) // reads the keys again
-	get(other).wants(200)
-	get(few).wants(http.StatusTooManyRequests)
-	for range 20 {
-		r = get(slow)
-	}
-	r.wants(http.StatusTooManyRequests)
 }

@@ -221,7 +221,7 @@ var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset":
 	"bbox-crs": true, "crs": true,
 	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true,
 	"resulttype": true, "q": true, "filter": true, "filter-lang": true,
-	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
+	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true, "precision": true}
 
 // public is the schema for filters of clients: it lacks hidden properties.
 type public struct {
