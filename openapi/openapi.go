@@ -223,7 +223,7 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		responses["206"] = m{"description": "The part that the header Range asks for",
 			"headers": m{"ETag": ref("headers", "ETag")}, "content": content}
 		responses["410"], responses["412"], responses["416"] = ref("responses", "Gone"),
-			ref("responses", "Precondition"), ref("responses", "Range")
+			ref("responses", "Precondition"), ref("responses", "OutOfRange")
 	}
 	get := m{
 		"operationId": op.ID,

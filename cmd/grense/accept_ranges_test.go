@@ -28,7 +28,7 @@ func TestAcceptDownloadsAreReadInParts(t *testing.T) {
 				`").read()).height)`},
 		"DuckDB, NDJSON": {python, "-c", `import urllib.request, duckdb; urllib.request.urlretrieve("` +
 			file("ndjson") + `", "x.ndjson"); print(duckdb.sql("SELECT count(*) FROM read_json('x.ndjson', ` +
-			`format='newline_delimited', maximum_object_size=100000000)").fetchone()[0])`},
+			`format='newline_delimited', maximum_object_size=100000000)").fetchall()[0])`},
 	} {
 		cmd := exec.CommandContext(t.Context(), c[0], c[1:]...)
 		cmd.Dir = t.TempDir()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"iter"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -140,6 +142,7 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 			}
 			Components struct {
 				Schemas    map[string]any
+				Responses  map[string]any
 				Parameters map[string]struct{ Name string }
 			}
 		}
@@ -158,11 +161,14 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 		if doc.Components.Schemas["schema"] != nil {
 			t.Error("a component named schema is a class that hides another one in Java")
 		}
-		for name := range doc.Components.Parameters {
-			for schema := range doc.Components.Schemas {
-				if strings.EqualFold(name, schema) {
-					t.Errorf("a parameter and a schema are called %s, which is one type in a Go client", name)
+		kinds := map[string]string{}
+		for kind, names := range map[string]iter.Seq[string]{"parameter": maps.Keys(doc.Components.Parameters),
+			"response": maps.Keys(doc.Components.Responses), "schema": maps.Keys(doc.Components.Schemas)} {
+			for name := range names {
+				if other := kinds[strings.ToLower(name)]; other != "" {
+					t.Errorf("a %s and a %s are called %s, which is one type in a Go client", kind, other, name)
 				}
+				kinds[strings.ToLower(name)] = kind
 			}
 		}
 		schemas := map[string]map[string]any{}
