@@ -3,7 +3,7 @@
 // Any GeoPackage is served as it is: its feature and attribute tables and views become collections. The file is opened
 // read-only, and nothing is written next to it. Expensive results (envelopes if there is no R-tree, extents, types of
 // values, the words of texts) are stored in a side file in the data directory. A side file belongs to one version of
-// the file and can be deleted at any time, and so can an index file (index.go). A register that our writer wrote
+// the file and can be deleted at any time, and so can an index file (package index). A register that our writer wrote
 // contains all of this and needs no side file, unless another program has changed it.
 //
 // A file that is changed in place while it is served is read as it is now. Counts, extents, revisions and side indexes

@@ -8,6 +8,7 @@ type Schema struct {
 	Tables  map[string]string // SQL by table name in lower case
 	// indexes created by statements, by table name in lower case; the last one first
 	indexes  map[string][]string
+	indexed  map[string]bool   // tables that have an index, also one of a constraint, by name in lower case
 	Collated bool              // some statement has a COLLATE
 	Views    map[string]string // names by name in lower case
 	// ordinary tables with row ids (not virtual, nor part of a virtual one): names by name in lower case
@@ -21,7 +22,7 @@ func (c *Conn) Schema() (*Schema, error) {
 		return c.known, err
 	}
 	s := &Schema{version: version, Tables: map[string]string{}, indexes: map[string][]string{},
-		Views: map[string]string{}, plain: map[string]string{}}
+		indexed: map[string]bool{}, Views: map[string]string{}, plain: map[string]string{}}
 	err = c.Query(`SELECT type, name, tbl_name, sql, sql LIKE '%COLLATE%' FROM main.sqlite_schema ORDER BY rowid DESC`,
 		nil, func(r Row) error {
 			s.Collated = s.Collated || r.Bool(4)
@@ -36,8 +37,9 @@ func (c *Conn) Schema() (*Schema, error) {
 			case "view":
 				s.Views[Lower(r.Text(1))] = r.Text(1)
 			case "index":
+				of := Lower(r.Text(2))
+				s.indexed[of] = true
 				if !r.Null(3) {
-					of := Lower(r.Text(2))
 					s.indexes[of] = append(s.indexes[of], r.Text(1))
 				}
 			}

@@ -132,7 +132,11 @@ func (t *Table) UniqueKeys(c *Conn) (keys [][]string, err error) {
 // for constraints.
 func IndexedColumns(c *Conn, table string) (map[string]bool, error) {
 	m := map[string]bool{}
-	err := c.Query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM `+
+	s, err := c.Schema()
+	if name := Lower(table); err != nil || s.plain[name] != "" && !s.indexed[name] {
+		return m, err
+	}
+	err = c.Query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM `+
 		`pragma_index_list(?1, 'main') AS i WHERE NOT i.partial`,
 		[]any{table}, func(r Row) error {
 			m[r.Text(0)] = true // "" for an expression, which matches no column
