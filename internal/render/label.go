@@ -228,8 +228,9 @@ func (d *drawer) laid(l label, lines []textLine, at Point, r *style.Rules) *labe
 }
 
 // place draws the labels that have room. Labels of higher layers come first, then those across the edges of a picture
-// with neighbours, then smaller keys, then larger areas. Pictures on both sides of an edge know the same labels across
-// it, but not all of those that these would give way to.
+// with neighbours, then smaller keys, then larger areas. Pictures on both sides of an edge know the same labels near
+// it, but may not agree which of these have room. So a label across an edge gives way to those of higher layers, also
+// to those that have none.
 func (d *drawer) place(labels []*label) {
 	order := slices.Clone(labels)
 	w, h := float32(d.Width), float32(d.Height)
@@ -247,9 +248,21 @@ func (d *drawer) place(labels []*label) {
 		return cmp.Or(-cmp.Compare(a.layer, b.layer), cmp.Compare(edge(a), edge(b)), cmp.Compare(a.key, b.key),
 			-cmp.Compare(a.area, b.area))
 	})
-	var taken boxes
+	var taken, higher boxes
 	shown := map[*label]bool{}
-	for _, l := range order {
+	for i, first := 0, 0; i < len(order); i++ {
+		l := order[i]
+		if l.layer != order[first].layer {
+			for _, o := range order[first:i] {
+				if edge(o) > 0 {
+					higher.add(o.low, o.high, true)
+				}
+			}
+			first = i
+		}
+		if edge(l) < 2 && !l.overlaps && !higher.free(l.low, l.high) {
+			continue
+		}
 		if d.Reach == 0 && (l.low.X < 0 || l.low.Y < 0 || l.high.X > w || l.high.Y > h) {
 			continue // it would be cut
 		}
@@ -273,32 +286,39 @@ const cellOfBoxes = 64 // pixels
 
 // add takes the room of a box; false, without taking it, where another box is, unless it may overlap.
 func (b *boxes) add(low, high Point, overlaps bool) bool {
+	if !overlaps && !b.free(low, high) {
+		return false
+	}
 	if b.cells == nil {
 		b.cells = map[[2]int32][][2]Point{}
 	}
-	at := func(v float32) int32 { return int32(math.Floor(float64(v) / cellOfBoxes)) }
-	each := func(fn func(cell [2]int32) bool) bool {
-		for x := at(low.X); x <= at(high.X); x++ {
-			for y := at(low.Y); y <= at(high.Y); y++ {
-				if !fn([2]int32{x, y}) {
-					return false
-				}
-			}
-		}
+	return cellsOf(low, high, func(cell [2]int32) bool {
+		b.cells[cell] = append(b.cells[cell], [2]Point{low, high})
 		return true
-	}
-	if !overlaps && !each(func(cell [2]int32) bool {
+	})
+}
+
+// free reports whether no other box is where a box is.
+func (b *boxes) free(low, high Point) bool {
+	return cellsOf(low, high, func(cell [2]int32) bool {
 		for _, o := range b.cells[cell] {
 			if o[0].X < high.X && o[1].X > low.X && o[0].Y < high.Y && o[1].Y > low.Y {
 				return false
 			}
 		}
 		return true
-	}) {
-		return false
-	}
-	return each(func(cell [2]int32) bool {
-		b.cells[cell] = append(b.cells[cell], [2]Point{low, high})
-		return true
 	})
+}
+
+// cellsOf calls fn with the cells of a box until it returns false, and returns what fn did last.
+func cellsOf(low, high Point, fn func(cell [2]int32) bool) bool {
+	at := func(v float32) int32 { return int32(math.Floor(float64(v) / cellOfBoxes)) }
+	for x := at(low.X); x <= at(high.X); x++ {
+		for y := at(low.Y); y <= at(high.Y); y++ {
+			if !fn([2]int32{x, y}) {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -220,6 +220,17 @@ func TestLabelsAcrossEdgesAreInBothPictures(t *testing.T) {
 				Y: random.Float32()*side*(rows+1) - reach}}},
 			Tags: []render.Tag{{Key: "name", Value: name}, {Key: "rank", Value: float64(random.IntN(1000))}}}
 	}
+	towns := list[:len(list):len(list)] // every tenth name is in a higher layer too
+	var upper []render.Feature
+	for i := 0; i < len(towns); i += 10 {
+		f := towns[i]
+		p := f.Parts[0][0]
+		f.Parts = [][]render.Point{{{X: p.X + 30, Y: p.Y + 9}}}
+		f.Tags = []render.Tag{{Key: "name", Value: fmt.Sprintf("D %d.", i)}, f.Tags[1]}
+		upper = append(upper, f)
+	}
+	list = append(list, upper...)
+	two := rules(t, named+","+strings.NewReplacer(`"y"`, `"u"`, `"f"`, `"u"`).Replace(named))
 	var texts [columns][rows]string
 	for x := range columns {
 		for y := range rows {
@@ -229,8 +240,8 @@ func TestLabelsAcrossEdgesAreInBothPictures(t *testing.T) {
 				f.Parts = [][]render.Point{{{X: p.X - float32(side*x), Y: p.Y - float32(side*y)}}}
 				moved = append(moved, f)
 			}
-			d := drawn(t, &render.Map{Width: side, Height: side, Rules: rules(t, named), Reach: reach,
-				Sources: map[string][]render.Feature{"f": moved}})
+			d := drawn(t, &render.Map{Width: side, Height: side, Rules: two, Reach: reach,
+				Sources: map[string][]render.Feature{"f": moved[:len(towns)], "u": moved[len(towns):]}})
 			b, err := d.AppendSVG(t.Context(), nil, "")
 			if err != nil {
 				t.Fatal(err)
@@ -239,8 +250,8 @@ func TestLabelsAcrossEdgesAreInBothPictures(t *testing.T) {
 		}
 	}
 	across := 0
-	for i, f := range list {
-		p, name := f.Parts[0][0], fmt.Sprintf("Kommune %d.", i)
+	for _, f := range list {
+		p, name := f.Parts[0][0], f.Tags[0].Value.(string)
 		x, y := int(math.Floor(float64(p.X)/side)), int(math.Floor(float64(p.Y)/side))
 		near := func(v float32, within float64) bool {
 			return math.Abs(math.Remainder(float64(v), side)) < within
