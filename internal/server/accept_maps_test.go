@@ -34,6 +34,12 @@ func mapPages(t *testing.T) string {
 	return pages.URL
 }
 
+// published is the result of a page, whose script loads a library first.
+const published = `new Promise((done) => {
+	const look = () => window.result ? done(window.result) : setTimeout(look, 20);
+	look();
+})`
+
 // readResult opens a page and waits for the result that its script publishes. It stores a screenshot if
 // GRENSE_SCREENSHOTS names a folder.
 func readResult[T any](t *testing.T, ctx context.Context, name, address string) (x T) {
@@ -45,7 +51,7 @@ func readResult[T any](t *testing.T, ctx context.Context, name, address string) 
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(800, 1000), chromedp.Navigate(address)); err != nil {
 		t.Fatalf("%s: %v", address, err)
 	}
-	x, err := chromedp.Run(ctx, chromedp.Evaluate[T]("window.result", chromedp.EvalAwaitPromise))
+	x, err := chromedp.Run(ctx, chromedp.Evaluate[T](published, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("%s: %v", address, err)
 	}
