@@ -30,8 +30,8 @@ type tableKey struct {
 // memory builds the in-memory tables of a revision, one at a time: each build occupies a connection and may use all
 // memory that is left.
 type memory struct {
-	typeAhead *tableCache // *lexicon.Beginnings and *spellings; they do not evict each other
-	columns   *tableCache // *envelope.Table and *records
+	typeAhead *tableCache // *lexicon.Beginnings and *lexicon.Spellings; they do not evict each other
+	columns   *tableCache // *envelope.Table, *envelope.IDs and *layer.Records
 	limits    limits
 
 	mu       sync.Mutex

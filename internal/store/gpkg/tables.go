@@ -14,8 +14,8 @@ import (
 	"grense/internal/store/gpkg/sqlite"
 )
 
-// Tables reads the rows of a file that a Writer wrote, in stored form, even if its collections are refused. It is not
-// safe for concurrent use.
+// Tables reads the rows of a file that package writer wrote, in stored form, even if its collections are refused. It is
+// not safe for concurrent use.
 type Tables struct {
 	c    *sqlite.Conn
 	defs map[string]*schema.Definition

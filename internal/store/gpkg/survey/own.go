@@ -92,7 +92,7 @@ func (d *Draft) relations(c *sqlite.Conn, defs []schema.RelationDefinition,
 			}
 			f := &sqlq.Field{Column: col.Name, Type: p.Type, Nulls: true}
 			if p.Type == cql2.TypeDate && !strings.EqualFold(col.Declared, schema.ColumnType(p.Type)) {
-				f.Normal = sqlq.NormalDate // our Writer stores dates in the normal form
+				f.Normal = sqlq.NormalDate // our writer stores dates in the normal form
 			}
 			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev,
 				Gram: p.Search.Gram, Texts: p.Search.Texts}

@@ -104,7 +104,7 @@ type sideIndex struct {
 	rows   string                       // table of the source's R-tree with a row for each entry, quoted
 	miss   string                       // table of rows without geometry, created for the first one
 	missed bool                         // miss was created
-	trust  bool                         // our Writer wrote the source's R-tree; only its size is verified
+	trust  bool                         // our writer wrote the source's R-tree; only its size is verified
 	c      *sqlite.Conn                 // to the source
 	cells  *tempfile.Sorter[rtree.Cell] // entries of the source's R-tree, by row id; nil: not verified
 	next   func() (rtree.Cell, bool)    // remaining entries

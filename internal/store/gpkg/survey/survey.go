@@ -176,7 +176,7 @@ func (d *Draft) reader(c *sqlite.Conn, sv *layerSurvey, side *sideWriter) (*surv
 			f = jsonText
 		}
 		if d.own != nil && f == plainText {
-			// our Writer has checked the types; reading all values would take long
+			// our writer has checked the types; reading all values would take long
 			if !col.NotNull {
 				cs.Null = 1
 			}
