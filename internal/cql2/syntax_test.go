@@ -50,8 +50,6 @@ func TestNamesAreThoseOfTheGrammar(t *testing.T) {
 	}
 }
 
-func bare1(e cql2.Expr) cql2.Expr { return bare(e) }
-
 // TestNumbersAreThoseOfTheGrammar: Annex B, numericLiteral, and what stands directly behind a number.
 func TestNumbersAreThoseOfTheGrammar(t *testing.T) {
 	t.Parallel()
