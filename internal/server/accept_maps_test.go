@@ -89,6 +89,7 @@ type shownByOpenLayers struct {
 func TestAcceptMapLibreShowsTheStyleOfOneAddress(t *testing.T) {
 	pages := mapPages(t)
 	a := serve(t, "", nil)
+	a.settled("/tiles/WebMercatorQuad/3/2/4")
 	ctx := chromium(t, chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("disable-gpu", false),
 		chromedp.Flag("use-angle", "swiftshader"))
 	for name, path := range map[string]string{"all": "/style", "one": "/collections/kommuner/style",
@@ -153,7 +154,8 @@ func namesOnce(t *testing.T, ctx context.Context, pages, style, release, center 
 	shown := 0
 	for _, z := range x.Zooms {
 		shown += z.Names
-		if z.Twice != 0 || z.Names == 0 && z.Zoom > 7 && z.Zoom < 11 {
+		// at smaller scales names have no room, at larger ones a view may lie within one area
+		if z.Twice != 0 || z.Names == 0 && z.Zoom > 7 && z.Zoom < 10 {
 			t.Errorf("MapLibre %s at %s, zoom %d: %d names, %d of them again", x.Version, center, z.Zoom, z.Names,
 				z.Twice)
 		}
